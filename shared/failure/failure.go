@@ -1,0 +1,82 @@
+// Package failure says what kind of failure an error is. The adapter or the
+// client that sees a failure decides it, once; everyone above only asks KindOf.
+package failure
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind is what can be done about a failure.
+type Kind int
+
+// The kinds. Transient is the zero value on purpose: an error that nobody has
+// judged is retried, never taken for final.
+const (
+	Transient Kind = iota // the same call may succeed later
+	Permanent             // the same call will never succeed
+	Conflict              // the thing exists already, or was changed by another (409, 412)
+	NotFound              // the thing does not exist
+	Invalid               // the input is wrong (400, 413)
+)
+
+var kindNames = [...]string{"transient", "permanent", "conflict", "not found", "invalid"}
+
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return fmt.Sprintf("kind %d", int(k))
+	}
+	return kindNames[k]
+}
+
+// Error is a judged failure of one operation on one thing.
+type Error struct {
+	Kind Kind
+	Op   string // such as "read transaction"
+	ID   string // of the thing; may be empty
+	// RetryAfter is how long the other side asked to wait; 0 if it did not.
+	RetryAfter time.Duration
+	Err        error
+}
+
+// New returns an *Error. err may be nil.
+func New(kind Kind, op, id string, err error) error {
+	return &Error{Kind: kind, Op: op, ID: id, Err: err}
+}
+
+func (e *Error) Error() string {
+	s := e.Op
+	if e.ID != "" {
+		s += " " + e.ID
+	}
+	if e.Err == nil {
+		return s + ": " + e.Kind.String()
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first *Error in err's chain, and Transient
+// when there is none.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return Transient
+}
+
+// Is reports whether err is a failure of this kind. A nil error is none.
+func Is(err error, kind Kind) bool { return err != nil && KindOf(err) == kind }
+
+// RetryAfter returns the longest time that err asks to wait, 0 if none.
+func RetryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.RetryAfter
+	}
+	return 0
+}
