@@ -1,0 +1,106 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// The reasons for which a message can't be taken. Test with errors.Is.
+var (
+	// ErrUnreadable is returned for a message that no version of this code will
+	// ever read: it goes to the quarantine. The error's text says why.
+	ErrUnreadable = errors.New("unreadable message")
+	// ErrNewerSchema is returned for a message that a newer version of this
+	// code wrote: it is retried, until that version runs here.
+	ErrNewerSchema = errors.New("message of a newer schema")
+)
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// ValidID reports whether id can be a TransactionID or an OperationID.
+func ValidID(id string) bool { return idPattern.MatchString(id) }
+
+// Encode writes the envelope, of the current schema if it names none. It
+// refuses what Decode would not read.
+func (e Envelope) Encode() ([]byte, error) {
+	if e.Schema == 0 {
+		e.Schema = Schema
+	}
+	if err := e.check(); err != nil {
+		return nil, fmt.Errorf("encode message: %w", err)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // it would make a body of the largest size larger
+	if err := enc.Encode(e); err != nil {
+		return nil, fmt.Errorf("encode message of transaction %s: %w", e.TransactionID, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Decode reads an envelope. Fields that it does not know are ignored, so that
+// a field can be added without a new schema. The error is ErrUnreadable or
+// ErrNewerSchema.
+func Decode(body []byte) (Envelope, error) {
+	// The schema is read first: nothing else of a newer one need make sense.
+	var version struct {
+		Schema int `json:"schema"`
+	}
+	if err := json.Unmarshal(body, &version); err != nil {
+		return Envelope{}, fmt.Errorf("%w: malformed: %w", ErrUnreadable, err)
+	}
+	if version.Schema > Schema {
+		return Envelope{}, fmt.Errorf("%w: %d, known is %d", ErrNewerSchema, version.Schema, Schema)
+	}
+	var e Envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return Envelope{}, fmt.Errorf("%w: malformed: %w", ErrUnreadable, err)
+	}
+	if err := e.check(); err != nil {
+		return Envelope{}, err
+	}
+	return e, nil
+}
+
+func (e Envelope) check() error {
+	unreadable := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrUnreadable, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case e.Schema != Schema:
+		return unreadable("schema %d", e.Schema)
+	case !ValidID(e.TransactionID):
+		return unreadable("transactionId %.80q", e.TransactionID)
+	case e.Wake < 0:
+		return unreadable("wake %d", e.Wake)
+	}
+	hasBody := len(e.Body) > 0 && !bytes.Equal(e.Body, []byte("null"))
+	switch e.Operation {
+	case "": // a wake
+		if e.Wake == 0 || e.OperationID != "" || hasBody {
+			return unreadable("neither an operation nor a wake")
+		}
+		return nil
+	case "deliver", "reschedule":
+		if !hasBody {
+			return unreadable("%s without a body", e.Operation)
+		}
+	case "cancel":
+	default:
+		return unreadable("operation %.80q", e.Operation)
+	}
+	switch {
+	case !ValidID(e.OperationID):
+		return unreadable("operationId %.80q", e.OperationID)
+	case e.Wake != 0:
+		return unreadable("both an operation and wake %d", e.Wake)
+	case e.AcceptedAt.IsZero():
+		return unreadable("no acceptedAt")
+	case len(e.Body) > MaxBody:
+		return unreadable("body of %d bytes", len(e.Body))
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package message_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/shared/message"
+)
+
+var acceptedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestEncodeDecode(t *testing.T) {
+	largest := json.RawMessage(`"` + strings.Repeat("<", message.MaxBody-2) + `"`)
+	for name, e := range map[string]message.Envelope{
+		"deliver": {
+			Schema: 1, TransactionID: "t-1", OperationID: "op_1.x", Operation: "deliver", AcceptedAt: acceptedAt,
+			Caller: "c", TraceParent: "00-1-2-01", Body: json.RawMessage(`{"a":"<&>"}`),
+		},
+		"reschedule":   {Schema: 1, TransactionID: "t-1", OperationID: "o", Operation: "reschedule", AcceptedAt: acceptedAt, Body: json.RawMessage(`{}`)},
+		"cancel":       {Schema: 1, TransactionID: "t-1", OperationID: "o", Operation: "cancel", AcceptedAt: acceptedAt},
+		"wake":         {Schema: 1, TransactionID: strings.Repeat("x", 64), Wake: 3},
+		"largest body": {Schema: 1, TransactionID: "t", OperationID: "o", Operation: "deliver", AcceptedAt: acceptedAt, Body: largest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body, err := e.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := message.Decode(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(e, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	op := func(change string) string {
+		return strings.Replace(`{"schema":1,"transactionId":"t","operationId":"o","operation":"deliver","acceptedAt":"2026-03-01T12:00:00Z","body":{}}`,
+			strings.Split(change, "→")[0], strings.Split(change, "→")[1], 1)
+	}
+	for name, tc := range map[string]struct {
+		body   string
+		want   error
+		reason string
+	}{
+		"empty":                  {"", message.ErrUnreadable, "malformed"},
+		"not JSON":               {"hello", message.ErrUnreadable, "malformed"},
+		"an array":               {"[]", message.ErrUnreadable, "malformed"},
+		"null":                   {"null", message.ErrUnreadable, "schema 0"},
+		"cut short":              {`{"schema":1,"transactionId":"t"`, message.ErrUnreadable, "malformed"},
+		"no schema":              {op(`"schema":1,→`), message.ErrUnreadable, "schema 0"},
+		"negative schema":        {op(`"schema":1→"schema":-1`), message.ErrUnreadable, "schema -1"},
+		"newer schema":           {`{"schema":2,"transactionId":{"of":"another form"}}`, message.ErrNewerSchema, "2"},
+		"no transaction":         {op(`"transactionId":"t",→`), message.ErrUnreadable, "transactionId"},
+		"transaction with slash": {op(`"t"→"a/b"`), message.ErrUnreadable, "transactionId"},
+		"transaction with line":  {op(`"t"→"a\n"`), message.ErrUnreadable, "transactionId"},
+		"long transaction":       {op(`"t"→"` + strings.Repeat("x", 65) + `"`), message.ErrUnreadable, "transactionId"},
+		"no operation id":        {op(`"operationId":"o",→`), message.ErrUnreadable, "operationId"},
+		"bad operation id":       {op(`"o"→"ö"`), message.ErrUnreadable, "operationId"},
+		"unknown operation":      {op(`deliver→explode`), message.ErrUnreadable, "explode"},
+		"nothing":                {`{"schema":1,"transactionId":"t"}`, message.ErrUnreadable, "neither"},
+		"wake and body":          {`{"schema":1,"transactionId":"t","wake":1,"body":{}}`, message.ErrUnreadable, "neither"},
+		"wake and operation":     {op(`"schema":1→"schema":1,"wake":1`), message.ErrUnreadable, "both"},
+		"negative wake":          {`{"schema":1,"transactionId":"t","wake":-1}`, message.ErrUnreadable, "wake -1"},
+		"no time":                {op(`"acceptedAt":"2026-03-01T12:00:00Z",→`), message.ErrUnreadable, "acceptedAt"},
+		"bad time":               {op(`2026-03-01→yesterday`), message.ErrUnreadable, "malformed"},
+		"no body":                {op(`,"body":{}→`), message.ErrUnreadable, "without a body"},
+		"null body":              {op(`{}}→null}`), message.ErrUnreadable, "without a body"},
+		"large body":             {op(`{}}→"` + strings.Repeat("x", message.MaxBody) + `"}`), message.ErrUnreadable, "bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := message.Decode([]byte(tc.body))
+			if !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.reason) {
+				t.Errorf("error %v, want %v with %q", err, tc.want, tc.reason)
+			}
+		})
+	}
+}
+
+// Ensure fields that a later version adds are no reason to refuse.
+func TestDecodeIgnoresUnknownFields(t *testing.T) {
+	e, err := message.Decode([]byte(`{"schema":1,"transactionId":"t","wake":2,"colour":"red"}`))
+	if err != nil || e.Wake != 2 {
+		t.Errorf("envelope %+v, error %v", e, err)
+	}
+}
+
+func TestEncodeRefusesWhatDecodeWould(t *testing.T) {
+	if _, err := (message.Envelope{TransactionID: "a/b", Wake: 1}).Encode(); !errors.Is(err, message.ErrUnreadable) {
+		t.Errorf("error %v, want ErrUnreadable", err)
+	}
+}
+
+func TestWakeID(t *testing.T) {
+	if got := message.WakeID("t-1", "deliveries", 12); got != "t-1/deliveries/12" {
+		t.Errorf("id %q", got)
+	}
+}
+
+// Ensure Decode never panics, tells one of its two errors, and reads what it
+// has read once more after Encode.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"schema":1,"transactionId":"t","operationId":"o","operation":"deliver","acceptedAt":"2026-03-01T12:00:00Z","body":{"a":[1,"<"]}}`,
+		`{"schema":1,"transactionId":"t","operationId":"o","operation":"cancel","acceptedAt":"2026-03-01T12:00:00+01:00"}`,
+		`{"schema":1,"transactionId":"t","wake":7,"traceparent":"00-1-2-01"}`,
+		`{"schema":9}`, `{"SCHEMA":1,"TransactionID":"t","Wake":1}`, `[]`, `null`, "\x00",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e, err := message.Decode(body)
+		if err != nil {
+			if !errors.Is(err, message.ErrUnreadable) && !errors.Is(err, message.ErrNewerSchema) {
+				t.Fatalf("error %v is neither", err)
+			}
+			return
+		}
+		again, err := e.Encode()
+		if err != nil {
+			t.Fatalf("encode %+v: %v", e, err)
+		}
+		e2, err := message.Decode(again)
+		if err != nil {
+			t.Fatalf("decode %s: %v", again, err)
+		}
+		if e2.TransactionID != e.TransactionID || e2.OperationID != e.OperationID || e2.Wake != e.Wake || !e2.AcceptedAt.Equal(e.AcceptedAt) {
+			t.Errorf("%+v came back as %+v", e, e2)
+		}
+	})
+}

@@ -1,0 +1,55 @@
+// Package message is what travels on the hub and on the queues: the envelope,
+// and the rule for the ids of messages.
+package message
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// Schema is the newest version of the envelope that this code knows.
+const Schema = 1
+
+// MaxBody is the largest request body, in bytes, that the system accepts.
+const MaxBody = 64 << 10
+
+// Envelope is the one message format. A wake has no operation and no body.
+type Envelope struct {
+	Schema        int    `json:"schema"`
+	TransactionID string `json:"transactionId"`
+	// OperationID and Operation (deliver, reschedule, cancel) name what a
+	// client asked for; both are empty in a wake.
+	OperationID string `json:"operationId,omitempty"`
+	Operation   string `json:"operation,omitempty"`
+	// Wake is the number of the wake, 0 for an operation.
+	Wake        int             `json:"wake,omitempty"`
+	AcceptedAt  time.Time       `json:"acceptedAt"`
+	Caller      string          `json:"caller,omitempty"`
+	TraceParent string          `json:"traceparent,omitempty"`
+	Body        json.RawMessage `json:"body,omitempty"`
+}
+
+// WakeID is the MessageID of a wake. Together with an operation's own id, which
+// is the OperationID, it names one intended message: duplicate detection drops
+// a repeated send of one wake and never a new wake.
+func WakeID(transactionID, queue string, wake int) string {
+	return transactionID + "/" + queue + "/" + strconv.Itoa(wake)
+}
+
+// Queued is a message for a Service Bus queue.
+type Queued struct {
+	Queue     string // the queue's name
+	MessageID string
+	Body      []byte
+	// At schedules the message; the zero time and the past mean now.
+	At          time.Time
+	TraceParent string
+}
+
+// Event is an event for the hub.
+type Event struct {
+	PartitionKey string // the TransactionID
+	Body         []byte
+	TraceParent  string
+}
