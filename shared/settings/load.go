@@ -1,0 +1,100 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// ports are the variables that carry the handler's port, the newer first.
+var ports = []string{"FUNCTIONS_CUSTOMHANDLER_PORT", "FUNCTIONS_HTTPWORKER_PORT"}
+
+// Load reads the settings from the environment. The error joins everything
+// that is wrong, one line each: the variable, its fault, and what is allowed.
+// No line shows a secret.
+func Load(getenv func(string) string) (Settings, error) {
+	var s Settings
+	var errs []error
+	note := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	note(s.loadPort(getenv))
+	var err error
+	s.EventHubs, err = connectionKinds.eventHubs.load(getenv)
+	note(err)
+	s.ServiceBus, err = connectionKinds.serviceBus.load(getenv)
+	note(err)
+	s.CosmosDB, err = connectionKinds.cosmosDB.load(getenv)
+	note(err)
+	backends := backendsAt(getenv("WEBSITE_HOSTNAME"))
+	for _, v := range variables {
+		note(v.load(&s, getenv, backends))
+	}
+	if len(errs) == 0 { // rules between values that could not be read say nothing
+		for _, rule := range s.Rules() {
+			if !rule.Holds {
+				note(errors.New(rule.Text))
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return Settings{}, errors.Join(errs...)
+	}
+	return s, nil
+}
+
+func (s *Settings) loadPort(getenv func(string) string) error {
+	for _, name := range ports {
+		value := getenv(name)
+		if value == "" {
+			continue
+		}
+		port, err := strconv.Atoi(value)
+		if err != nil || port < 1 || port > 65_535 {
+			return fmt.Errorf("%s: %q is not allowed; allowed: a port from 1 to 65535", name, value)
+		}
+		s.Port = port
+		return nil
+	}
+	return fmt.Errorf("%s: is not set; the Functions host sets it when it starts the handler", ports[0])
+}
+
+func (v variable) load(s *Settings, getenv func(string) string, backends string) error {
+	value := getenv(v.name)
+	if value == "" {
+		value = v.preset
+	}
+	if value == "" && v.isBackend() {
+		if backends == "" {
+			return fmt.Errorf("%s: is not set, and there is no WEBSITE_HOSTNAME to make it from; allowed: %s", v.name, v.allowed)
+		}
+		value = backends
+	}
+	if err := v.set(s, value); err != nil {
+		return fmt.Errorf("%s: %q %w; allowed: %s", v.name, value, err, v.allowed)
+	}
+	return nil
+}
+
+// isBackend reports whether the default comes from WEBSITE_HOSTNAME.
+func (v variable) isBackend() bool { return strings.HasSuffix(v.name, "_URL") }
+
+// backendsAt returns the URL of this app's own functions: plain HTTP on this
+// machine, HTTPS elsewhere.
+func backendsAt(hostname string) string {
+	if hostname == "" {
+		return ""
+	}
+	host := hostname
+	if name, _, err := net.SplitHostPort(hostname); err == nil {
+		host = name
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return "http://" + hostname + "/api"
+	}
+	return "https://" + hostname + "/api"
+}

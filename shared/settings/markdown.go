@@ -1,0 +1,66 @@
+package settings
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown returns the text of docs/settings.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(`# Settings
+
+The handler is configured by environment variables alone. In Azure they are the
+app's settings, locally the values of ` + "`local.settings.json`" + `; the real environment
+wins over both. At the start everything that is wrong is reported at once, and
+the handler ends with exit code 1. Decimals are allowed where it says "a number".
+
+## Connections
+
+A plain value is a connection string. Otherwise the address is used with an
+identity: ` + "`__credential`" + ` is ` + "`managedidentity`" + ` or not set (the default chain of
+credentials), ` + "`__clientId`" + ` names a user-assigned identity.
+
+| variable | instead of it |
+|---|---|
+`)
+	for _, k := range []connectionKind{connectionKinds.eventHubs, connectionKinds.serviceBus, connectionKinds.cosmosDB} {
+		fmt.Fprintf(&b, "| `%s` | `%s%s` such as `%s`, `%s__credential`, `%s__clientId` |\n",
+			k.name, k.name, k.suffix, k.addressOf, k.name, k.name)
+	}
+	b.WriteString(`
+## Variables
+
+| variable | default | allowed | what it is |
+|---|---|---|---|
+`)
+	fmt.Fprintf(&b, "| `%s` | set by the host; then `%s` | a port from 1 to 65535 | where the handler listens |\n", ports[0], ports[1])
+	for _, v := range variables {
+		preset := "`" + v.preset + "`"
+		switch {
+		case v.isBackend():
+			preset = "`/api` of `WEBSITE_HOSTNAME`"
+		case v.preset == "":
+			preset = "none"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, preset, v.allowed, v.meaning)
+	}
+	b.WriteString("\n## Rules between them\n\nWith the defaults they read:\n\n")
+	for _, rule := range presets().Rules() {
+		fmt.Fprintf(&b, "- %s.\n", rule.Text)
+	}
+	return b.String()
+}
+
+// presets returns the defaults of all variables that have one.
+func presets() Settings {
+	var s Settings
+	for _, v := range variables {
+		if v.preset != "" {
+			if err := v.set(&s, v.preset); err != nil {
+				panic(fmt.Sprintf("the default of %s: %v", v.name, err)) // the tests load every default
+			}
+		}
+	}
+	return s
+}

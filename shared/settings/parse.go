@@ -1,0 +1,109 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// parser reads one variable into the settings. allowed says in words what it
+// takes; the error of set need not repeat that.
+type parser struct {
+	allowed string
+	set     func(*Settings, string) error
+}
+
+var errRange = errors.New("is out of range")
+
+func text(field func(*Settings) *string, pattern, allowed string) parser {
+	re := regexp.MustCompile(`^(?:` + pattern + `)$`)
+	return parser{allowed, func(s *Settings, value string) error {
+		if !re.MatchString(value) {
+			return errors.New("does not fit")
+		}
+		*field(s) = value
+		return nil
+	}}
+}
+
+func whole(field func(*Settings) *int, from, to int) parser {
+	return parser{fmt.Sprintf("a whole number from %d to %d", from, to), func(s *Settings, value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return errors.New("is not a whole number")
+		}
+		if n < from || n > to {
+			return errRange
+		}
+		*field(s) = n
+		return nil
+	}}
+}
+
+func decimal(field func(*Settings) *float64, from, to float64) parser {
+	return parser{fmt.Sprintf("a number from %v to %v", from, to), func(s *Settings, value string) error {
+		f, err := number(value, from, to)
+		if err != nil {
+			return err
+		}
+		*field(s) = f
+		return nil
+	}}
+}
+
+// span reads a number of units; the unit is in the variable's name.
+func span(field func(*Settings) *time.Duration, unit time.Duration, from, to float64) parser {
+	return parser{fmt.Sprintf("a number from %v to %v", from, to), func(s *Settings, value string) error {
+		f, err := number(value, from, to)
+		if err != nil {
+			return err
+		}
+		*field(s) = time.Duration(math.Round(f * float64(unit)))
+		return nil
+	}}
+}
+
+func number(value string, from, to float64) (float64, error) {
+	f, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsNaN(f) {
+		return 0, errors.New("is not a number")
+	}
+	if f < from || f > to {
+		return 0, errRange
+	}
+	return f, nil
+}
+
+func address(field func(*Settings) *string) parser {
+	return parser{"a URL with http or https, without query", func(s *Settings, value string) error {
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			return errors.New("is not such a URL")
+		}
+		*field(s) = strings.TrimRight(value, "/")
+		return nil
+	}}
+}
+
+func secret(field func(*Settings) *Secret) parser {
+	return parser{"a secret, or nothing", func(s *Settings, value string) error {
+		*field(s) = NewSecret(value)
+		return nil
+	}}
+}
+
+func level(field func(*Settings) *slog.Level) parser {
+	return parser{"debug, info, warn or error", func(s *Settings, value string) error {
+		switch strings.ToLower(value) {
+		case "debug", "info", "warn", "error":
+			return field(s).UnmarshalText([]byte(value))
+		}
+		return errors.New("is not a level")
+	}}
+}

@@ -1,0 +1,61 @@
+package settings
+
+import (
+	"fmt"
+	"time"
+)
+
+// Rule is a relation that must hold between settings.
+type Rule struct {
+	// Names are the variables concerned.
+	Names []string
+	// Text is the rule and its reason.
+	Text string
+	// Holds tells whether the settings keep it.
+	Holds bool
+}
+
+// Rules returns every rule between the settings and whether it holds for s.
+// Load refuses settings that break one.
+func (s Settings) Rules() []Rule {
+	b, w := s.Budgets, s.Writer
+	less := func(a string, x time.Duration, than string, y time.Duration, why string) Rule {
+		return Rule{[]string{a, than}, fmt.Sprintf("%s (%v) must be less than %s (%v): %s", a, x, than, y, why), x < y}
+	}
+	upTo := func(a string, x time.Duration, than string, y time.Duration, why string) Rule {
+		return Rule{[]string{a, than}, fmt.Sprintf("%s (%v) must not be more than %s (%v): %s", a, x, than, y, why), x <= y}
+	}
+	return []Rule{
+		less("CALL_TIMEOUT_SECONDS", b.Call, "STEP_TIMEOUT_SECONDS", b.Step, "a step needs room for a second attempt"),
+		less("STEP_TIMEOUT_SECONDS", b.Step, "INVOCATION_TIMEOUT_SECONDS", b.Invocation, "an invocation runs several steps and saves"),
+		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LEASE_SECONDS", b.Lease, "a runner must have stopped before its lease ends"),
+		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout,
+			"the host kills the handler with all its invocations when one takes too long"),
+		upTo("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LOCK_RENEWAL_SECONDS", b.LockRenewal,
+			"a message must stay locked while it is worked on"),
+		upTo("MESSAGE_LOCK_SECONDS", b.MessageLock, "LOCK_RENEWAL_SECONDS", b.LockRenewal, "renewal begins inside the first lock"),
+		upTo("LEASE_SECONDS", b.Lease, "LOCK_RENEWAL_SECONDS", b.LockRenewal,
+			"a redelivery must not find the lease of an invocation that is gone for longer than its message was locked"),
+		less("LEASE_SECONDS", b.Lease, "DUPLICATE_WINDOW_SECONDS", b.DuplicateWindow,
+			"a wake is sent again by the next runner, and the repeat must be recognized"),
+		less("LATER_MIN_SECONDS", b.LaterMin, "LATER_MAX_SECONDS", b.LaterMax, "delays grow from the one to the other"),
+		less("LATER_MAX_SECONDS", b.LaterMax, "COMPLETE_BY_HOURS", b.CompleteBy, "the limit has to be noticed"),
+		less("LATER_MAX_SECONDS", b.LaterMax, "QUEUE_TTL_HOURS", b.QueueTTL, "a wake must not expire before it is due"),
+		less("ACCEPT_TIMEOUT_SECONDS", b.Accept, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout, "the client gets our answer, not the host's"),
+		less("WRITER_LINGER_MS", w.Linger, "ACCEPT_TIMEOUT_SECONDS", b.Accept, "a batch must be sent while its callers wait"),
+		{[]string{"DOCUMENT_TTL_DAYS", "HUB_RETENTION_HOURS", "QUEUE_TTL_HOURS"}, fmt.Sprintf(
+			"DOCUMENT_TTL_DAYS (%v) must be more than HUB_RETENTION_HOURS and QUEUE_TTL_HOURS together (%v): "+
+				"no message may outlive the document that tells it is a repeat", b.DocumentTTL, b.HubRetention+b.QueueTTL),
+			b.DocumentTTL > b.HubRetention+b.QueueTTL},
+		{[]string{"WRITER_BATCH_EVENTS", "WRITER_BUFFER_EVENTS"}, fmt.Sprintf(
+			"WRITER_BATCH_EVENTS (%d) must not be more than WRITER_BUFFER_EVENTS (%d): a batch is filled from the buffer",
+			w.BatchEvents, w.BufferEvents), w.BatchEvents <= w.BufferEvents},
+		{[]string{"FLEET_ZONES", "FLEET_DRONES"}, fmt.Sprintf(
+			"FLEET_ZONES (%d) must not be more than FLEET_DRONES (%d): every zone has a drone",
+			s.Fleet.Zones, s.Fleet.Drones), s.Fleet.Zones <= s.Fleet.Drones},
+		{[]string{"EVENTHUB_CONSUMER_GROUP"},
+			"EVENTHUB_CONSUMER_GROUP must not be $Default: Relay reads there what its trigger has skipped", s.ConsumerGroup != "$Default"},
+		{[]string{"DELIVERIES_QUEUE", "COMPENSATIONS_QUEUE"},
+			"DELIVERIES_QUEUE and COMPENSATIONS_QUEUE must be two queues", s.DeliveriesQueue != s.CompensationsQueue},
+	}
+}

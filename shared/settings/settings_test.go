@@ -1,0 +1,280 @@
+package settings_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/shared/settings"
+)
+
+const (
+	hub    = "Endpoint=sb://127.0.0.1:5672;SharedAccessKeyName=Root;SharedAccessKey=verysecret;UseDevelopmentEmulator=true;"
+	cosmos = "AccountEndpoint=http://127.0.0.1:8081;AccountKey=verysecret=="
+)
+
+// env is a working environment with some changes; an empty value unsets.
+func env(changes ...string) func(string) string {
+	values := map[string]string{
+		"FUNCTIONS_CUSTOMHANDLER_PORT": "4001",
+		"WEBSITE_HOSTNAME":             "localhost:7071",
+		"EventHubs":                    hub,
+		"ServiceBus":                   hub,
+		"CosmosDB":                     cosmos,
+	}
+	for i := 0; i < len(changes); i += 2 {
+		values[changes[i]] = changes[i+1]
+	}
+	return func(name string) string { return values[name] }
+}
+
+func TestDefaults(t *testing.T) {
+	got, err := settings.Load(env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const own = "http://localhost:7071/api"
+	want := settings.Settings{
+		Port:       4001,
+		EventHubs:  settings.Connection{ConnectionString: settings.NewSecret(hub)},
+		ServiceBus: settings.Connection{ConnectionString: settings.NewSecret(hub)},
+		CosmosDB:   settings.Connection{ConnectionString: settings.NewSecret(cosmos)},
+		EventHub:   "delivery-requests", ConsumerGroup: "relay",
+		DeliveriesQueue: "deliveries", CompensationsQueue: "compensations",
+		Database: "fabrikam", SweepSchedule: "*/30 * * * * *",
+		Backends: settings.Backends{Account: own, Package: own, Transportation: own, Drone: own, Delivery: own, Concurrency: 256},
+		Budgets: settings.Budgets{
+			Call: 2 * time.Second, Step: 10 * time.Second, Invocation: 45 * time.Second,
+			MessageLock: time.Minute, LockRenewal: 5 * time.Minute, FunctionTimeout: 5 * time.Minute,
+			LaterMin: 5 * time.Second, LaterMax: 5 * time.Minute, Lease: time.Minute,
+			DuplicateWindow: 10 * time.Minute, CompleteBy: 24 * time.Hour, DocumentTTL: 30 * 24 * time.Hour,
+			HubRetention: 7 * 24 * time.Hour, QueueTTL: 14 * 24 * time.Hour, Accept: 10 * time.Second, MaxDeliveryCount: 10,
+			CallAttempts: 3, UndoAttempts: 12, DeadLetters: 3,
+		},
+		Writer:            settings.Writer{BatchEvents: 500, BatchBytes: 262_144, BufferEvents: 5000},
+		Fleet:             settings.Fleet{Drones: 1000, Zones: 10, SpeedKmh: 60, CapacityKg: 20, TimeScale: 1},
+		CarrierDistanceKm: 40,
+		EventConcurrency:  256,
+		LogLevel:          slog.LevelInfo,
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(settings.Secret{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadReads(t *testing.T) {
+	tests := []struct {
+		name    string
+		changes []string
+		got     func(settings.Settings) any
+		want    any
+	}{
+		{"older port", []string{"FUNCTIONS_CUSTOMHANDLER_PORT", "", "FUNCTIONS_HTTPWORKER_PORT", "5"}, func(s settings.Settings) any { return s.Port }, 5},
+		{"newer port wins", []string{"FUNCTIONS_HTTPWORKER_PORT", "5"}, func(s settings.Settings) any { return s.Port }, 4001},
+		{"decimals", []string{"CALL_TIMEOUT_SECONDS", "0.25"}, func(s settings.Settings) any { return s.Budgets.Call }, 250 * time.Millisecond},
+		{"hours", []string{"COMPLETE_BY_HOURS", "1.5"}, func(s settings.Settings) any { return s.Budgets.CompleteBy }, 90 * time.Minute},
+		{"milliseconds", []string{"WRITER_LINGER_MS", "2.5"}, func(s settings.Settings) any { return s.Writer.Linger }, 2500 * time.Microsecond},
+		{"level", []string{"LOG_LEVEL", "Debug"}, func(s settings.Settings) any { return s.LogLevel }, slog.LevelDebug},
+		{"backend in Azure", []string{"WEBSITE_HOSTNAME", "app.azurewebsites.net"}, func(s settings.Settings) any { return s.Backends.Drone }, "https://app.azurewebsites.net/api"},
+		{"backend on loopback", []string{"WEBSITE_HOSTNAME", "127.0.0.1:80"}, func(s settings.Settings) any { return s.Backends.Drone }, "http://127.0.0.1:80/api"},
+		{"backend elsewhere", []string{"BACKEND_DRONE_URL", "http://drones:9/x/"}, func(s settings.Settings) any { return s.Backends.Drone }, "http://drones:9/x"},
+		{"identity", []string{"ServiceBus", "", "ServiceBus__fullyQualifiedNamespace", "ns.servicebus.windows.net", "ServiceBus__credential", "managedidentity", "ServiceBus__clientId", "c-1"},
+			func(s settings.Settings) any { return s.ServiceBus.String() }, "identity c-1 at ns.servicebus.windows.net"},
+		{"identity for Cosmos DB", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "https://a.documents.azure.com:443/"},
+			func(s settings.Settings) any { return s.CosmosDB.String() }, "identity at https://a.documents.azure.com:443/"},
+		{"a plain value wins", []string{"ServiceBus__fullyQualifiedNamespace", "ns.servicebus.windows.net"},
+			func(s settings.Settings) any { return s.ServiceBus.Address }, ""},
+		{"key", []string{"BACKEND_KEY", "k"}, func(s settings.Settings) any { return s.Backends.Key.Reveal() }, "k"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := settings.Load(env(test.changes...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, test.got(s)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	tests := []struct {
+		name    string
+		changes []string
+		want    []string // a line each
+	}{
+		{"port missing", []string{"FUNCTIONS_CUSTOMHANDLER_PORT", ""}, []string{"FUNCTIONS_CUSTOMHANDLER_PORT: is not set"}},
+		{"port wrong", []string{"FUNCTIONS_CUSTOMHANDLER_PORT", "70000"}, []string{`FUNCTIONS_CUSTOMHANDLER_PORT: "70000" is not allowed; allowed: a port from 1 to 65535`}},
+		{"everything at once", []string{"EventHubs", "", "CALL_TIMEOUT_SECONDS", "soon", "FLEET_DRONES", "0", "LOG_LEVEL", "loud"}, []string{
+			"EventHubs: is not set; allowed: a connection string, or EventHubs__fullyQualifiedNamespace",
+			`CALL_TIMEOUT_SECONDS: "soon" is not a number; allowed: a number from 0.01 to 60`,
+			`FLEET_DRONES: "0" is out of range; allowed: a whole number from 1 to 1000000`,
+			`LOG_LEVEL: "loud" is not a level; allowed: debug, info, warn or error`}},
+		{"not whole", []string{"FLEET_DRONES", "1.5"}, []string{`FLEET_DRONES: "1.5" is not a whole number`}},
+		{"not finite", []string{"STEP_TIMEOUT_SECONDS", "NaN"}, []string{`STEP_TIMEOUT_SECONDS: "NaN" is not a number`}},
+		{"half a connection string", []string{"ServiceBus", "Endpoint=sb://x;SharedAccessKey=verysecret"}, []string{"ServiceBus: the connection string has no SharedAccessKeyName"}},
+		{"half a Cosmos DB string", []string{"CosmosDB", "AccountKey=verysecret;AccountEndpoint="}, []string{"CosmosDB: the connection string has no AccountEndpoint"}},
+		{"namespace as URL", []string{"EventHubs", "", "EventHubs__fullyQualifiedNamespace", "sb://ns"}, []string{`EventHubs__fullyQualifiedNamespace: "sb://ns" is not allowed`}},
+		{"endpoint as name", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "account"}, []string{`CosmosDB__accountEndpoint: "account" is not allowed`}},
+		{"credential", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "https://a", "CosmosDB__credential", "password"}, []string{`CosmosDB__credential: "password" is not allowed; allowed: managedidentity`}},
+		{"client id", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "https://a", "CosmosDB__clientId", "c"}, []string{`CosmosDB__clientId: needs CosmosDB__credential=managedidentity`}},
+		{"an entity", []string{"EventHubs", hub + "EntityPath=other"}, []string{"EventHubs: the connection string has an EntityPath"}},
+		{"schedule", []string{"SWEEP_SCHEDULE", "* * * * *"}, []string{"SWEEP_SCHEDULE"}},
+		{"no host name", []string{"WEBSITE_HOSTNAME", ""}, []string{
+			"BACKEND_ACCOUNT_URL: is not set", "BACKEND_PACKAGE_URL: is not set", "BACKEND_TRANSPORTATION_URL: is not set",
+			"BACKEND_DRONE_URL: is not set", "BACKEND_DELIVERY_URL: is not set"}},
+		{"URL", []string{"BACKEND_DRONE_URL", "drones"}, []string{`BACKEND_DRONE_URL: "drones" is not such a URL`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := settings.Load(env(test.changes...))
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if len(lines) != len(test.want) {
+				t.Fatalf("got %d lines, want %d:\n%v", len(lines), len(test.want), err)
+			}
+			for i, want := range test.want {
+				if !strings.Contains(lines[i], want) {
+					t.Errorf("got  %s\nwant %s", lines[i], want)
+				}
+			}
+			if strings.Contains(err.Error(), "verysecret") {
+				t.Errorf("the error shows a secret: %v", err)
+			}
+		})
+	}
+}
+
+// TestRules breaks each rule by one variable and expects its line.
+func TestRules(t *testing.T) {
+	breaks := map[string][]string{
+		"CALL_TIMEOUT_SECONDS (10s)":                                                  {"CALL_TIMEOUT_SECONDS", "10"},
+		"STEP_TIMEOUT_SECONDS (45s)":                                                  {"STEP_TIMEOUT_SECONDS", "45"},
+		"INVOCATION_TIMEOUT_SECONDS (1m0s) must be less than LEASE_SECONDS":           {"INVOCATION_TIMEOUT_SECONDS", "60"},
+		"INVOCATION_TIMEOUT_SECONDS (45s) must be less than FUNCTION_TIMEOUT_SECONDS": {"FUNCTION_TIMEOUT_SECONDS", "45"},
+		"INVOCATION_TIMEOUT_SECONDS (45s) must not be more than LOCK_RENEWAL_SECONDS": {"LOCK_RENEWAL_SECONDS", "44"},
+		"MESSAGE_LOCK_SECONDS (1m0s) must not be more than LOCK_RENEWAL_SECONDS":      {"LOCK_RENEWAL_SECONDS", "59"},
+		"LEASE_SECONDS (6m0s) must not be more than LOCK_RENEWAL_SECONDS":             {"LEASE_SECONDS", "360"},
+		"LEASE_SECONDS (1m0s) must be less than DUPLICATE_WINDOW_SECONDS":             {"DUPLICATE_WINDOW_SECONDS", "60"},
+		"LATER_MIN_SECONDS (5m0s)":                                                    {"LATER_MIN_SECONDS", "300"},
+		"LATER_MAX_SECONDS (5m0s) must be less than COMPLETE_BY_HOURS":                {"COMPLETE_BY_HOURS", "0.05"},
+		"LATER_MAX_SECONDS (6m40s) must be less than QUEUE_TTL_HOURS":                 {"QUEUE_TTL_HOURS", "0.1", "LATER_MAX_SECONDS", "400"},
+		"ACCEPT_TIMEOUT_SECONDS (1m20s) must be less than FUNCTION_TIMEOUT_SECONDS":   {"ACCEPT_TIMEOUT_SECONDS", "80", "FUNCTION_TIMEOUT_SECONDS", "70"},
+		"WRITER_LINGER_MS (500ms) must be less than ACCEPT_TIMEOUT_SECONDS":           {"WRITER_LINGER_MS", "500", "ACCEPT_TIMEOUT_SECONDS", "0.5"},
+		"DOCUMENT_TTL_DAYS (504h0m0s) must be more than HUB_RETENTION_HOURS":          {"DOCUMENT_TTL_DAYS", "21"},
+		"WRITER_BATCH_EVENTS (500) must not be more than WRITER_BUFFER_EVENTS (499)":  {"WRITER_BUFFER_EVENTS", "499"},
+		"FLEET_ZONES (10) must not be more than FLEET_DRONES (9)":                     {"FLEET_DRONES", "9"},
+		"EVENTHUB_CONSUMER_GROUP must not be $Default":                                {"EVENTHUB_CONSUMER_GROUP", "$Default"},
+		"DELIVERIES_QUEUE and COMPENSATIONS_QUEUE must be two queues":                 {"COMPENSATIONS_QUEUE", "deliveries"},
+	}
+	ok, err := settings.Load(env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := map[int]bool{}
+	for want, changes := range breaks {
+		_, err := settings.Load(env(changes...))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %s", changes, err, want)
+		}
+		for i, rule := range ok.Rules() {
+			if strings.Contains(want, rule.Names[0]) && strings.Contains(want, rule.Names[len(rule.Names)-1]) || strings.HasPrefix(want, rule.Names[0]) {
+				broken[i] = true
+			}
+		}
+	}
+	if len(breaks) != len(ok.Rules()) || len(broken) != len(ok.Rules()) {
+		t.Errorf("%d of %d rules are tested", len(broken), len(ok.Rules()))
+	}
+}
+
+func TestSecretsDoNotPrint(t *testing.T) {
+	s, err := settings.Load(env("BACKEND_KEY", "verysecret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("start", "settings", s, "hub", s.EventHubs, "key", s.Backends.Key)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "settings", s, "hub", s.EventHubs, "key", s.Backends.Key)
+	encoded, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{log.String(), string(encoded), fmt.Sprint(s), fmt.Sprintf("%+v %#v %s %v", s, s, s.CosmosDB, &s)} {
+		if strings.Contains(text, "verysecret") {
+			t.Errorf("a secret is printed: %s", text)
+		}
+		if !strings.Contains(text, "hidden") {
+			t.Errorf("nothing says that something is hidden: %s", text)
+		}
+	}
+	if s.EventHubs.ConnectionString.Reveal() != hub {
+		t.Error("the secret itself is lost")
+	}
+}
+
+// TestHostJSON holds the defaults that repeat host.json's to it.
+func TestHostJSON(t *testing.T) {
+	data, err := os.ReadFile("../../host.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var host struct {
+		FunctionTimeout string
+		CustomHandler   struct{ InitializationTimeout string }
+		Extensions      struct {
+			ServiceBus struct{ MaxAutoLockRenewalDuration string }
+		}
+	}
+	if err := json.Unmarshal(data, &host); err != nil {
+		t.Fatal(err)
+	}
+	s, err := settings.Load(env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	span := func(d time.Duration) string {
+		return time.Time{}.Add(d).Format("15:04:05")
+	}
+	got := map[string]string{
+		"functionTimeout":            host.FunctionTimeout,
+		"initializationTimeout":      host.CustomHandler.InitializationTimeout,
+		"maxAutoLockRenewalDuration": host.Extensions.ServiceBus.MaxAutoLockRenewalDuration,
+	}
+	want := map[string]string{
+		"functionTimeout":            span(s.Budgets.FunctionTimeout),
+		"initializationTimeout":      "00:00:30",
+		"maxAutoLockRenewalDuration": span(s.Budgets.LockRenewal),
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// TestDocument holds docs/settings.md to the table. UPDATE=1 writes it.
+func TestDocument(t *testing.T) {
+	const path = "../../docs/settings.md"
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(path, []byte(settings.Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(settings.Markdown(), string(have)); diff != "" {
+		t.Errorf("run UPDATE=1 go test ./shared/settings (-want +got):\n%s", diff)
+	}
+}

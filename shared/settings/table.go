@@ -1,0 +1,120 @@
+package settings
+
+import (
+	"log/slog"
+	"time"
+)
+
+// variable is one environment variable.
+type variable struct {
+	name    string
+	preset  string // the default; "" if it is computed or there is none
+	meaning string
+	parser
+}
+
+const (
+	entityName   = `[A-Za-z0-9]([A-Za-z0-9._/-]{0,258}[A-Za-z0-9])?`
+	entityWords  = "an entity's name: letters, digits and ._-/, up to 260"
+	groupName    = `\$Default|[A-Za-z0-9]([A-Za-z0-9._-]{0,48}[A-Za-z0-9])?`
+	databaseName = `[^/\\#?]{0,254}[^/\\#? ]`
+	ncrontab     = `\S+( \S+){5}`
+)
+
+// variables are all of them but the connections and the port, in the order of
+// docs/settings.md.
+var variables = []variable{
+	{"EVENTHUB_NAME", "delivery-requests", "the event hub of the accepted requests",
+		text(func(s *Settings) *string { return &s.EventHub }, entityName, entityWords)},
+	{"EVENTHUB_CONSUMER_GROUP", "relay", "the consumer group of Relay",
+		text(func(s *Settings) *string { return &s.ConsumerGroup }, groupName, "a consumer group's name")},
+	{"DELIVERIES_QUEUE", "deliveries", "the queue of Schedule",
+		text(func(s *Settings) *string { return &s.DeliveriesQueue }, entityName, entityWords)},
+	{"COMPENSATIONS_QUEUE", "compensations", "the queue of Supervise",
+		text(func(s *Settings) *string { return &s.CompensationsQueue }, entityName, entityWords)},
+	{"COSMOSDB_DATABASE", "fabrikam", "the database of all containers",
+		text(func(s *Settings) *string { return &s.Database }, databaseName, "a database's name, without /, \\, # and ?")},
+	{"SWEEP_SCHEDULE", "*/30 * * * * *", "when Sweep looks for overdue transactions",
+		text(func(s *Settings) *string { return &s.SweepSchedule }, ncrontab, "an NCRONTAB expression of six fields")},
+
+	{"BACKEND_ACCOUNT_URL", "", "where the step account calls",
+		address(func(s *Settings) *string { return &s.Backends.Account })},
+	{"BACKEND_PACKAGE_URL", "", "where the step package calls",
+		address(func(s *Settings) *string { return &s.Backends.Package })},
+	{"BACKEND_TRANSPORTATION_URL", "", "where the step transportation calls",
+		address(func(s *Settings) *string { return &s.Backends.Transportation })},
+	{"BACKEND_DRONE_URL", "", "where the step drone calls",
+		address(func(s *Settings) *string { return &s.Backends.Drone })},
+	{"BACKEND_DELIVERY_URL", "", "where the step delivery calls",
+		address(func(s *Settings) *string { return &s.Backends.Delivery })},
+	{"BACKEND_KEY", "", "the function key sent with every call to a backend",
+		secret(func(s *Settings) *Secret { return &s.Backends.Key })},
+	{"BACKEND_CONCURRENCY", "256", "calls to one backend under way at most",
+		whole(func(s *Settings) *int { return &s.Backends.Concurrency }, 1, 10_000)},
+
+	{"CALL_TIMEOUT_SECONDS", "2", "one call to a backend",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.Call }, time.Second, 0.01, 60)},
+	{"STEP_TIMEOUT_SECONDS", "10", "all attempts of one step in one invocation",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.Step }, time.Second, 0.01, 120)},
+	{"INVOCATION_TIMEOUT_SECONDS", "45", "one event, after which the handler itself fails it",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.Invocation }, time.Second, 0.1, 240)},
+	{"MESSAGE_LOCK_SECONDS", "60", "the lock duration of the queues",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.MessageLock }, time.Second, 5, 300)},
+	{"LOCK_RENEWAL_SECONDS", "300", "how long the host renews a lock (maxAutoLockRenewalDuration in host.json)",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.LockRenewal }, time.Second, 5, 3600)},
+	{"FUNCTION_TIMEOUT_SECONDS", "300", "after which the host kills the handler (functionTimeout in host.json)",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.FunctionTimeout }, time.Second, 1, 600)},
+	{"LEASE_SECONDS", "60", "a runner's hold on a transaction",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.Lease }, time.Second, 0.2, 600)},
+	{"LATER_MIN_SECONDS", "5", "the first delay when a step has to be tried later",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.LaterMin }, time.Second, 0.05, 3600)},
+	{"LATER_MAX_SECONDS", "300", "the longest delay",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.LaterMax }, time.Second, 0.1, 86_400)},
+	{"DUPLICATE_WINDOW_SECONDS", "600", "the duplicate detection window of the queues",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.DuplicateWindow }, time.Second, 20, 604_800)},
+	{"MAX_DELIVERY_COUNT", "10", "deliveries of a message before it is dead-lettered",
+		whole(func(s *Settings) *int { return &s.Budgets.MaxDeliveryCount }, 2, 2000)},
+	{"CALL_ATTEMPTS", "3", "calls of one step in one invocation; after that it waits for a later wake",
+		whole(func(s *Settings) *int { return &s.Budgets.CallAttempts }, 1, 20)},
+	{"UNDO_ATTEMPTS", "12", "wakes that may put an undo off before the transaction is Stuck",
+		whole(func(s *Settings) *int { return &s.Budgets.UndoAttempts }, 1, 1000)},
+	{"DEAD_LETTERS", "3", "dead letters of one transaction before it is Stuck",
+		whole(func(s *Settings) *int { return &s.Budgets.DeadLetters }, 1, 1000)},
+	{"COMPLETE_BY_HOURS", "24", "the time limit of a transaction, from its first start",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.CompleteBy }, time.Hour, 0.001, 336)},
+	{"DOCUMENT_TTL_DAYS", "30", "how long final transactions, tombstones and the quarantine live",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.DocumentTTL }, 24*time.Hour, 0.01, 3650)},
+	{"HUB_RETENTION_HOURS", "168", "the retention of the event hub",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.HubRetention }, time.Hour, 0.1, 2160)},
+	{"QUEUE_TTL_HOURS", "336", "the time to live of messages in the queues",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.QueueTTL }, time.Hour, 0.1, 8760)},
+	{"ACCEPT_TIMEOUT_SECONDS", "10", "how long Ingest waits for the acknowledgement of its event",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.Accept }, time.Second, 0.05, 200)},
+
+	{"WRITER_BATCH_EVENTS", "500", "events after which a batch is sent",
+		whole(func(s *Settings) *int { return &s.Writer.BatchEvents }, 1, 10_000)},
+	{"WRITER_BATCH_BYTES", "262144", "bytes after which a batch is sent",
+		whole(func(s *Settings) *int { return &s.Writer.BatchBytes }, 80_000, 1_048_576)},
+	{"WRITER_LINGER_MS", "0", "milliseconds that the first event of an idle partition waits for company",
+		span(func(s *Settings) *time.Duration { return &s.Writer.Linger }, time.Millisecond, 0, 1000)},
+	{"WRITER_BUFFER_EVENTS", "5000", "events of one partition that wait at most; more are refused with 503",
+		whole(func(s *Settings) *int { return &s.Writer.BufferEvents }, 1, 1_000_000)},
+
+	{"FLEET_DRONES", "1000", "drones of the fleet",
+		whole(func(s *Settings) *int { return &s.Fleet.Drones }, 1, 1_000_000)},
+	{"FLEET_ZONES", "10", "zones that the fleet is spread over",
+		whole(func(s *Settings) *int { return &s.Fleet.Zones }, 1, 1000)},
+	{"FLEET_SPEED_KMH", "60", "speed of a drone in km/h",
+		decimal(func(s *Settings) *float64 { return &s.Fleet.SpeedKmh }, 1, 1000)},
+	{"FLEET_CAPACITY_KG", "20", "what a drone carries, in kg",
+		decimal(func(s *Settings) *float64 { return &s.Fleet.CapacityKg }, 0.1, 10_000)},
+	{"FLIGHT_TIME_SCALE", "1", "multiplies the time of every flight; 0.001 makes a demo quick",
+		decimal(func(s *Settings) *float64 { return &s.Fleet.TimeScale }, 0.000_001, 10)},
+	{"CARRIER_DISTANCE_KM", "40", "distance in km above which a third-party carrier is needed",
+		decimal(func(s *Settings) *float64 { return &s.CarrierDistanceKm }, 0, 40_000)},
+
+	{"EVENT_CONCURRENCY", "256", "events of one function that run at once in one handler",
+		whole(func(s *Settings) *int { return &s.EventConcurrency }, 1, 10_000)},
+	{"LOG_LEVEL", "info", "what is logged",
+		level(func(s *Settings) *slog.Level { return &s.LogLevel })},
+}
