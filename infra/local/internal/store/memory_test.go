@@ -1,0 +1,7 @@
+package store
+
+import "testing"
+
+func TestMemory(t *testing.T) {
+	conforms(t, func(*testing.T) Store { return NewMemory() })
+}
