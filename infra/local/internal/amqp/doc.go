@@ -1,0 +1,51 @@
+// Package amqp is an AMQP 1.0 server engine for emulators of Azure Service Bus
+// and Event Hubs: the unmodified Go SDKs connect to it. It owns connections,
+// sessions, links, flow control, SASL, $cbs and the pairing of $management
+// requests with replies; a [Service] owns the entities behind the addresses.
+//
+// # Reading order
+//
+//   - service.go: the contract with the Service; conditions.go: error
+//     conditions and their status codes; options.go; server.go
+//   - typecodes.go, decode.go, fields.go, value.go, array.go and encode.go,
+//     encode_value.go, encode_array.go: the type system (OASIS part 1)
+//   - frame.go: frames; performative.go, perf_*.go, delivery_state.go: what is
+//     in them (parts 2, 3 and 5)
+//   - conn.go, handshake.go, conn_read.go, conn_write.go: a connection
+//   - session.go, session_flow.go, session_settle.go: a session
+//   - link.go, link_attach.go: a link; link_receiving.go: its half when the peer
+//     sends; link_sending.go, link_transmit.go: when the peer receives
+//   - rpc.go, rpc_nodes.go: $cbs and $management, which are a Sink and a Source
+//     like any other
+//
+// # Goroutines and locks
+//
+// A connection has a goroutine that reads and one that writes, one for each
+// attach for as long as the Service takes to answer it, and one for each
+// request. [Server.Close] waits for all of them.
+//
+// One mutex per connection guards its sessions and links. It is not held while
+// the network or the Service is called: what the Service is to be told is
+// queued as an event of its link, and the events of one link are delivered one
+// after the other. What is to be sent is encoded when the writer is free, so
+// that frames which come up during a write share the next one. Lock order:
+// locks of the Service, then replySource.mu, then conn.mu. Server.mu is never
+// held with another.
+//
+// A peer that does not read holds up nothing but itself: deliveries wait in
+// their link's queue, whose size is bounded by credit and by
+// Options.LinkBuffer, answers are bounded by not reading the peer any further,
+// and Options.WriteTimeout ends it.
+//
+// # Not emulated
+//
+// TLS and WebSockets: a net.Listener may do them. SASL PLAIN and EXTERNAL:
+// claims-based security is the only authentication. Transactions (part 4): a
+// coordinator is refused with amqp:not-implemented. Dynamic nodes: refused
+// likewise. Resumption of links and their unsettled state: a detach ends the
+// link, closed or not, and dispositions of its deliveries that come later are
+// ignored. Sessions, links and connections that the server starts. The delivery
+// state "received", rcv-settle-mode per transfer and default-outcome: a
+// delivery settled without an outcome counts as released. The ten minutes after
+// which Azure detaches idle links.
+package amqp

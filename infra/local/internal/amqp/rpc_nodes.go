@@ -1,0 +1,54 @@
+package amqp
+
+import "context"
+
+// putToken answers a request to $cbs (OASIS AMQP Claims-based Security 1.0
+// draft, section 3.2.1; Microsoft Learn, "AMQP 1.0 in Azure Service Bus and
+// Event Hubs protocol guide", claims-based authorization).
+func (c *conn) putToken(ctx context.Context, r *request) Response {
+	if operation := r.property("operation"); operation != "put-token" {
+		return failed(Errorf(CondNotImplemented, "operation %q of %s", operation, cbsAddress))
+	}
+	token := Token{
+		Conn:     c.info,
+		Audience: r.property("name"),
+		Type:     r.property("type"),
+	}
+	token.Value, _ = r.body.(string)
+	switch {
+	case token.Audience == "":
+		return failed(Errorf(CondArgumentError, "put-token without the property name"))
+	case token.Type == "":
+		return failed(Errorf(CondArgumentError, "put-token without the property type"))
+	case token.Value == "":
+		return failed(Errorf(CondArgumentError, "put-token whose body is no string"))
+	}
+	if err := c.server.service.PutToken(ctx, token); err != nil {
+		return failed(err)
+	}
+	return Response{Status: 202, Description: "Accepted"}
+}
+
+// manage answers a request to a $management node.
+func (c *conn) manage(ctx context.Context, r *request) Response {
+	response, err := c.server.service.Request(ctx, Request{
+		Conn:       c.info,
+		Address:    r.address,
+		Properties: r.properties,
+		Body:       r.body,
+	})
+	if err != nil {
+		return failed(err)
+	}
+	return response
+}
+
+// failed is the response that tells an error. Its condition goes along in the
+// description's place only when there is no description.
+func failed(err error) Response {
+	status, description := StatusOf(err)
+	if description == "" {
+		description = asError(err).Condition
+	}
+	return Response{Status: status, Description: description}
+}
