@@ -1,0 +1,120 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
+)
+
+// A Broker serves queues and hubs. It is safe for concurrent use.
+type Broker struct {
+	cfg    Config
+	log    *slog.Logger
+	now    func() time.Time
+	queues map[string]*queueNode // by name in lower case, as all such maps
+	hubs   map[string]*hub
+	grants grants
+}
+
+var _ amqp.Service = (*Broker)(nil)
+
+// New makes a Broker and recovers what the store has of its entities; records
+// of entities that cfg doesn't name are left alone. The store stays the
+// caller's, who closes it after the Broker.
+func New(cfg Config, s store.Store, log *slog.Logger) (*Broker, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("broker: configuration: %w", err)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	b := &Broker{
+		cfg: cfg, log: log, now: cfg.Now,
+		queues: make(map[string]*queueNode), hubs: make(map[string]*hub),
+		grants: grants{until: make(map[grant]time.Time)},
+	}
+	for _, c := range cfg.Queues {
+		q, err := openQueue(c.withDefaults(), s, b.now, log)
+		if err != nil {
+			return nil, fmt.Errorf("broker: queue %s: %w", c.Name, err)
+		}
+		b.queues[strings.ToLower(c.Name)] = q
+	}
+	for _, c := range cfg.Hubs {
+		h, err := openHub(c.withDefaults(), s, b.now, log)
+		if err != nil {
+			return nil, fmt.Errorf("broker: event hub %s: %w", c.Name, err)
+		}
+		b.hubs[strings.ToLower(c.Name)] = h
+	}
+	// Only now: a failure above leaves nothing running.
+	for _, q := range b.queues {
+		q.start()
+	}
+	for _, h := range b.hubs {
+		h.start()
+	}
+	return b, nil
+}
+
+// Close stops the timers and waits until everything that was taken is kept.
+// Close the Server first: what comes after Close is refused. Closing again does
+// nothing.
+func (b *Broker) Close() error {
+	for _, q := range b.queues {
+		q.close()
+	}
+	for _, h := range b.hubs {
+		h.close()
+	}
+	return nil
+}
+
+// ConnectionString is for the SDKs, in the emulators' documented form; addr is
+// the host:port that the Server listens on. It serves queues and hubs alike.
+func (b *Broker) ConnectionString(addr string) string {
+	return fmt.Sprintf("Endpoint=sb://%s;SharedAccessKeyName=%s;SharedAccessKey=%s;UseDevelopmentEmulator=true",
+		addr, b.cfg.KeyName, b.cfg.Key)
+}
+
+// OpenSink implements [amqp.Service].
+func (b *Broker) OpenSink(_ context.Context, a amqp.Attach) (amqp.Sink, amqp.LinkOptions, error) {
+	segs := path(a.Address)
+	if !b.known(segs) {
+		return nil, amqp.LinkOptions{}, noEntity(a.Address)
+	}
+	if err := b.authorized(a.Conn, segs[0]); err != nil {
+		return nil, amqp.LinkOptions{}, err
+	}
+	if q, ok := b.queues[segs[0]]; ok {
+		if len(segs) > 1 {
+			return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be sent to '%s'", a.Address)
+		}
+		return &queueSink{q: q}, amqp.LinkOptions{MaxMessageSize: uint64(q.cfg.MaxMessageBytes)}, nil
+	}
+	sink, err := b.hubs[segs[0]].openSink(segs[1:], a.Address)
+	if err != nil {
+		return nil, amqp.LinkOptions{}, err
+	}
+	return sink, amqp.LinkOptions{MaxMessageSize: maxEventBytes}, nil
+}
+
+// OpenSource implements [amqp.Service].
+func (b *Broker) OpenSource(_ context.Context, a amqp.Attach, out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
+	segs := path(a.Address)
+	if !b.known(segs) {
+		return nil, amqp.LinkOptions{}, noEntity(a.Address)
+	}
+	if err := b.authorized(a.Conn, segs[0]); err != nil {
+		return nil, amqp.LinkOptions{}, err
+	}
+	if q, sub, ok := b.queueAt(segs); ok {
+		return q.openSource(sub, a, out)
+	}
+	return b.hubs[segs[0]].openSource(segs[1:], a, out)
+}

@@ -1,0 +1,33 @@
+// Package broker joins the rules of Service Bus queues (package queue) and of
+// Event Hubs (package eventlog) to AMQP: it is the [amqp.Service] behind the
+// emulators, on one port for both services.
+//
+// It knows the addresses
+//
+//	QUEUE                                   send, receive
+//	QUEUE/$DeadLetterQueue                  receive
+//	HUB, HUB/Partitions/ID                  send
+//	HUB/ConsumerGroups/GROUP/Partitions/ID  receive
+//	any of them + /$management, $management requests
+//
+// which, like all names, are compared without regard to case. Tokens are shared
+// access signatures of the one key that Config names.
+//
+// Every change is committed to the store before anything is told to a peer: an
+// outcome, a response, a delivery. There is one lock per queue and one per
+// partition; none is held while a callback of the store, a Send or another
+// entity runs.
+//
+// A receiver in mode ReceiveAndDelete gets its messages by a lock that is
+// completed as soon as the delivery is handed to the link, so that a link that
+// ends in between loses nothing.
+//
+// Not emulated, and refused with the service's own error: sessions; topics,
+// subscriptions, rules and forwarding; transactions and the transfer
+// dead-letter sub-queue; Microsoft Entra ID tokens (only shared access
+// signatures are accepted) and separate send, listen and manage claims; the
+// administration interface (ATOM over HTTP); entity names with a slash;
+// Event Hubs idempotent producers and geo-replication. Not emulated, and not
+// noticeable as an error: links are not closed when a token runs out or when
+// they are idle, and throughput is not throttled.
+package broker

@@ -1,0 +1,129 @@
+package broker
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/eventlog"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
+)
+
+// A hub is an event hub.
+type hub struct {
+	cfg        HubConfig
+	created    time.Time
+	partitions []*partitionNode
+	groups     map[string]struct{} // by name in lower case
+	turn       atomic.Uint64       // counts transfers without a key
+}
+
+func openHub(cfg HubConfig, s store.Store, now func() time.Time, log *slog.Logger) (*hub, error) {
+	prefix := "eventhubs/" + strings.ToLower(cfg.Name) + "/"
+	created, err := createdAt(s, prefix+"created", now())
+	if err != nil {
+		return nil, err
+	}
+	h := &hub{cfg: cfg, created: created, groups: make(map[string]struct{})}
+	for _, g := range append([]string{defaultGroup}, cfg.ConsumerGroups...) {
+		h.groups[strings.ToLower(g)] = struct{}{}
+	}
+	for i := range cfg.Partitions {
+		id := strconv.Itoa(i)
+		p, err := openPartition(id, cfg, s, prefix+"partitions/"+id+"/", now, log)
+		if err != nil {
+			return nil, fmt.Errorf("partition %s: %w", id, err)
+		}
+		h.partitions = append(h.partitions, p)
+	}
+	return h, nil
+}
+
+// createdAt reads when the hub was first opened, or keeps that it is now.
+func createdAt(s store.Store, key string, now time.Time) (time.Time, error) {
+	for k, value := range s.All(key) {
+		if k != key {
+			continue
+		}
+		ms, err := strconv.ParseInt(string(value), 10, 64)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("the time of creation: %w", err)
+		}
+		return time.UnixMilli(ms).UTC(), nil
+	}
+	var b store.Batch
+	b.Put(key, strconv.AppendInt(nil, now.UnixMilli(), 10))
+	if err := store.Apply(s, b); err != nil {
+		return time.Time{}, fmt.Errorf("keep the time of creation: %w", err)
+	}
+	return time.UnixMilli(now.UnixMilli()).UTC(), nil
+}
+
+func (h *hub) start() {
+	for _, p := range h.partitions {
+		go p.run(p.turn, p.dropSources)
+	}
+}
+
+func (h *hub) close() {
+	for _, p := range h.partitions {
+		p.close()
+	}
+}
+
+// partition finds a partition by its id.
+func (h *hub) partition(id string) (*partitionNode, error) {
+	for _, p := range h.partitions {
+		if p.id == id {
+			return p, nil
+		}
+	}
+	return nil, amqp.Errorf(amqp.CondArgumentOutOfRange,
+		"The specified partition '%s' is invalid for an EventHub partition sender or receiver. It should be between 0 and %d",
+		id, len(h.partitions)-1)
+}
+
+// pick chooses the partition of events that were sent to the hub: by key, or
+// the next one in turn.
+func (h *hub) pick(key *string) *partitionNode {
+	if key != nil {
+		return h.partitions[eventlog.PartitionOf(*key, len(h.partitions))]
+	}
+	return h.partitions[(h.turn.Add(1)-1)%uint64(len(h.partitions))]
+}
+
+// openSink takes the segments behind the hub's name.
+func (h *hub) openSink(segs []string, address string) (amqp.Sink, error) {
+	switch {
+	case len(segs) == 0:
+		return &hubSink{hub: h}, nil
+	case len(segs) == 2 && segs[0] == segPartitions:
+		p, err := h.partition(segs[1])
+		if err != nil {
+			return nil, err
+		}
+		return &hubSink{hub: h, only: p}, nil
+	default:
+		return nil, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be sent to '%s'", address)
+	}
+}
+
+// openSource takes the segments behind the hub's name.
+func (h *hub) openSource(segs []string, a amqp.Attach, out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
+	if len(segs) != 4 { // ConsumerGroups/GROUP/Partitions/ID
+		return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be received from '%s'", a.Address)
+	}
+	p, err := h.partition(segs[3])
+	if err != nil {
+		return nil, amqp.LinkOptions{}, err
+	}
+	s, err := p.join(segs[1], a, out)
+	if err != nil {
+		return nil, amqp.LinkOptions{}, wire(err)
+	}
+	return s, amqp.LinkOptions{MaxMessageSize: maxEventBytes, Settled: true}, nil
+}

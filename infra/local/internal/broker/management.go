@@ -1,0 +1,259 @@
+package broker
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	goamqp "github.com/Azure/go-amqp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
+)
+
+// Request implements [amqp.Service]: the request-response operations of Service
+// Bus (Microsoft Learn, "AMQP 1.0 in Azure Service Bus: request-response-based
+// operations") and of Event Hubs.
+func (b *Broker) Request(ctx context.Context, r amqp.Request) (amqp.Response, error) {
+	op, _ := r.Properties["operation"].(string)
+	entity, ok := target(path(r.Address))
+	if !ok {
+		return amqp.Response{}, noEntity(r.Address)
+	}
+	if op == "READ" {
+		return b.readHub(r, entity)
+	}
+	q, sub, ok := b.queueAt(entity)
+	if !ok {
+		return amqp.Response{}, noEntity(r.Address)
+	}
+	if err := b.authorized(r.Conn, entity[0]); err != nil {
+		return amqp.Response{}, err
+	}
+	body, err := bodyOf(r.Body)
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	m := managed{q, sub}
+	switch strings.ToLower(op) {
+	case "com.microsoft:renew-lock":
+		return m.renew(ctx, body)
+	case "com.microsoft:peek-message":
+		return m.peek(ctx, body)
+	case "com.microsoft:receive-by-sequence-number":
+		return m.receiveDeferred(ctx, body)
+	case "com.microsoft:schedule-message":
+		return m.schedule(ctx, body)
+	case "com.microsoft:cancel-scheduled-message":
+		return m.cancel(ctx, body)
+	case "com.microsoft:update-disposition":
+		return m.settle(ctx, body)
+	case "com.microsoft:renew-session-lock", "com.microsoft:get-session-state",
+		"com.microsoft:set-session-state", "com.microsoft:get-message-sessions":
+		return amqp.Response{}, amqp.Errorf(amqp.CondNotAllowed, "The entity '%s' does not require sessions", q.cfg.Name)
+	default:
+		return amqp.Response{}, amqp.Errorf(amqp.CondNotImplemented, "The operation '%s' is not known", op)
+	}
+}
+
+// managed is a queue's or sub-queue's $management node.
+type managed struct {
+	q   *queueNode
+	sub queue.Sub
+}
+
+// do runs an operation and waits until what it changed is kept.
+func (m managed) do(ctx context.Context, op func(now time.Time) (queue.Change, error)) error {
+	done := make(chan error, 1)
+	m.q.change(op, func(err error) { done <- err })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func success(body any) (amqp.Response, error) {
+	return amqp.Response{Status: http.StatusOK, Description: "OK", Body: body}, nil
+}
+
+func noContent() (amqp.Response, error) {
+	return amqp.Response{Status: http.StatusNoContent, Description: "No Content"}, nil
+}
+
+// renew prolongs locks: all of them or, when one is lost, none that comes after
+// it.
+func (m managed) renew(ctx context.Context, body map[string]any) (amqp.Response, error) {
+	tokens, err := tokensOf(body)
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	until := make([]time.Time, len(tokens))
+	err = m.do(ctx, func(now time.Time) (queue.Change, error) {
+		var all queue.Change
+		for i, t := range tokens {
+			at, c, err := m.q.q.Renew(now, m.sub, t)
+			all = append(all, c...)
+			if err != nil {
+				return all, err
+			}
+			until[i] = at
+		}
+		return all, nil
+	})
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	return success(map[string]any{"expirations": until})
+}
+
+// What one peek gives at most; clients ask again from the next number.
+const (
+	peekMessages = 250
+	peekBytes    = 1 << 20
+)
+
+func (m managed) peek(ctx context.Context, body map[string]any) (amqp.Response, error) {
+	from, err := integer(body, "from-sequence-number")
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	count, err := integer(body, "message-count")
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	if count < 1 {
+		return amqp.Response{}, amqp.Errorf(amqp.CondArgumentOutOfRange, "message-count must be positive, is %d", count)
+	}
+	var found []queue.Received
+	err = m.do(ctx, func(now time.Time) (c queue.Change, _ error) {
+		found, c = m.q.q.Peek(now, m.sub, from, int(min(count, peekMessages)), peekBytes)
+		return c, nil
+	})
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	return m.messages(found)
+}
+
+func (m managed) receiveDeferred(ctx context.Context, body map[string]any) (amqp.Response, error) {
+	seqs, err := numbersOf(body)
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	settle, err := integer(body, "receiver-settle-mode")
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	mode := queue.PeekLock
+	if settle == 0 { // first
+		mode = queue.ReceiveAndDelete
+	}
+	var found []queue.Received
+	err = m.do(ctx, func(now time.Time) (c queue.Change, err error) {
+		found, c, err = m.q.q.ReceiveDeferred(now, m.sub, mode, seqs...)
+		return c, err
+	})
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	return m.messages(found)
+}
+
+// messages is the response that carries found.
+func (m managed) messages(found []queue.Received) (amqp.Response, error) {
+	if len(found) == 0 {
+		return noContent()
+	}
+	list := make([]any, len(found))
+	for i, r := range found {
+		encoded, err := encodeReceived(r, m.q.cfg.Name, true)
+		if err != nil {
+			return amqp.Response{}, err
+		}
+		entry := map[string]any{"message": encoded}
+		if r.Token != (queue.Token{}) {
+			entry["lock-token"] = goamqp.UUID(r.Token)
+		}
+		list[i] = entry
+	}
+	return success(map[string]any{"messages": list})
+}
+
+func (m managed) schedule(ctx context.Context, body map[string]any) (amqp.Response, error) {
+	if m.sub != queue.Main {
+		return amqp.Response{}, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be scheduled in the dead-letter queue")
+	}
+	list, isList := body["messages"].([]any)
+	if !isList || len(list) == 0 {
+		return amqp.Response{}, amqp.Errorf(amqp.CondInvalidField, "messages must be a list that is not empty")
+	}
+	msgs := make([]queue.Message, len(list))
+	size := 0
+	for i, entry := range list {
+		fields, err := bodyOf(entry)
+		if err != nil {
+			return amqp.Response{}, err
+		}
+		payload, isBinary := fields["message"].([]byte)
+		if !isBinary {
+			return amqp.Response{}, amqp.Errorf(amqp.CondInvalidField, "message must be binary, is %T", fields["message"])
+		}
+		size += len(payload)
+		if msgs[i], err = parseMessage(payload); err != nil {
+			return amqp.Response{}, err
+		}
+	}
+	if limit := m.q.cfg.MaxMessageBytes; size > limit {
+		return amqp.Response{}, amqp.Errorf(amqp.CondMessageSizeExceeded, "The messages (size:%d) exceed the limit (%d bytes)", size, limit)
+	}
+	var seqs []int64
+	err := m.do(ctx, func(now time.Time) (c queue.Change, _ error) {
+		seqs, c = m.q.q.Enqueue(now, msgs...)
+		return c, nil
+	})
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	return success(map[string]any{"sequence-numbers": seqs})
+}
+
+func (m managed) cancel(ctx context.Context, body map[string]any) (amqp.Response, error) {
+	seqs, err := numbersOf(body)
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	err = m.do(ctx, func(now time.Time) (queue.Change, error) { return m.q.q.Cancel(now, seqs...) })
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	return success(nil)
+}
+
+func (m managed) settle(ctx context.Context, body map[string]any) (amqp.Response, error) {
+	tokens, err := tokensOf(body)
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	d, err := dispositionIn(body)
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	err = m.do(ctx, func(now time.Time) (queue.Change, error) {
+		var all queue.Change
+		for _, t := range tokens {
+			c, err := d.apply(m.q.q, now, m.sub, t)
+			all = append(all, c...)
+			if err != nil {
+				return all, err
+			}
+		}
+		return all, nil
+	})
+	if err != nil {
+		return amqp.Response{}, err
+	}
+	return success(nil)
+}
