@@ -1,0 +1,40 @@
+// Package cosmos is a server of the Azure Cosmos DB REST protocol (API for
+// NoSQL) as the official SDK for Go, azcosmos, uses it in gateway mode.
+//
+// Served: the account document; databases; containers with one partition key
+// path, time to live and policies; throughput offers; items (create, upsert,
+// read, replace, delete, patch) with conditions; transactional batch; partition
+// key ranges; queries and feeds with continuations. State lives in memory and is
+// handed to a store before an answer tells of it; New reads it back.
+//
+// What a request may rely on:
+//   - An operation on an item, and a whole transactional batch, is atomic and
+//     isolated; conditions are checked in the same step as the write.
+//   - An answer, of a read too, tells only of writes that the store has taken.
+//   - A partition key value lives in one of the container's ranges, chosen by
+//     the same hash that azcosmos computes.
+//
+// Lock order: Server.mu before keyRange.mu, and never two ranges at once. The
+// store is called with the lock held, so that its batches come in the order in
+// which memory changed; nobody waits for the store under a lock.
+//
+// Not emulated, and refused with an error of the service: Microsoft Entra ID and
+// resource tokens; hierarchical partition keys; unique keys and the analytical
+// store; stored procedures, triggers, user-defined functions, users,
+// permissions, conflicts, attachments and client encryption keys; the change
+// feed; query plans, GROUP BY and what package sql lists; consistency stronger
+// than Session; non-atomic batches; the indexing directive Exclude; resource-id
+// links other than those of offers; changing a database.
+//
+// Not emulated, without a difference in answers: request units are plausible,
+// not exact, and never used up (no 429); session tokens are given and not
+// checked, since every read sees every write; indexing policies are stored, and
+// only their composite indexes (for ORDER BY of several paths) and explicitly
+// included paths (for ORDER BY of a missing path) have an effect; vector and
+// full-text policies are stored without effect; ranges never split; there is one
+// region, and priority levels and throughput buckets are accepted and ignored.
+//
+// Facts: Microsoft Learn, "Azure Cosmos DB: REST API Reference" and the pages
+// named at each rule; the requests and answers that azcosmos v1.5.0 sends and
+// reads.
+package cosmos

@@ -1,0 +1,171 @@
+package cosmos
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos/sql"
+)
+
+const (
+	// maxItemBytes is the largest item, as the UTF-8 length of its JSON text
+	// (Microsoft Learn, "Azure Cosmos DB service quotas": 2 MB).
+	maxItemBytes = 2 << 20
+	// maxIDBytes is the longest id of an item (same page: 1023 bytes).
+	maxIDBytes = 1023
+)
+
+// An item is one stored version of a document. It is immutable.
+type item struct {
+	key      itemKey
+	sequence uint64 // its place in the container's order of creation
+	etag     string
+	modified int64 // Unix seconds, the _ts
+	ttl      int64 // seconds; 0: not given, -1: never
+	text     []byte
+	value    sql.Value
+	commit   *commit // of the write that made this version
+}
+
+type itemKey struct{ partition, id string }
+
+// expired reports whether the item is past its time to live under the
+// container's default (Microsoft Learn, "Time to live (TTL) in Azure Cosmos DB":
+// without a default nothing expires).
+func (i *item) expired(defaultTTL int64, now int64) bool {
+	ttl := i.ttl
+	if ttl == 0 {
+		ttl = defaultTTL
+	}
+	return defaultTTL != 0 && ttl > 0 && now >= i.modified+ttl
+}
+
+// A draft is a document of a request, checked. What it says of the service's own
+// properties is replaced when it is stored.
+type draft struct {
+	key   itemKey
+	ttl   int64
+	value sql.Value
+}
+
+// newDraft reads and checks a document for the container.
+func newDraft(c *container, body []byte) (draft, error) {
+	if len(body) > maxItemBytes {
+		return draft{}, errTooLarge()
+	}
+	v, err := sql.Decode(body)
+	if err != nil || v.Kind() != sql.Object {
+		return draft{}, badRequest("The input content is invalid because it is not a JSON object: %v", err)
+	}
+	return checkDraft(c, v)
+}
+
+func checkDraft(c *container, v sql.Value) (draft, error) {
+	d := draft{value: v}
+	switch id := v.Member("id"); {
+	case id.Kind() == sql.Undefined || id.Kind() == sql.String && id.Text() == "":
+		return d, badRequest("The input content is invalid because the required properties - 'id; ' - are missing")
+	case id.Kind() != sql.String:
+		return d, badRequest("The input content is invalid because the property 'id' is not a string")
+	default:
+		d.key.id = id.Text()
+	}
+	if err := checkItemID(d.key.id); err != nil {
+		return d, err
+	}
+	partition, ok := encodePartitionKey(v.At(c.path...))
+	if !ok {
+		return d, errPartitionKeyMismatch()
+	}
+	d.key.partition = partition
+	if ttl := v.Member("ttl"); ttl.Kind() != sql.Undefined {
+		seconds, ok := parseTTL(ttl)
+		if !ok {
+			return d, badRequest("The input ttl '%s' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or -1.", sql.AppendJSON(nil, ttl))
+		}
+		d.ttl = seconds
+	}
+	return d, nil
+}
+
+// checkItemID holds ids to what Learn allows: all characters but / and \, and
+// not #, which no link can carry.
+func checkItemID(id string) error {
+	if len(id) > maxIDBytes {
+		return badRequest("The input name is invalid: it is longer than %d bytes.", maxIDBytes)
+	}
+	if i := strings.IndexAny(id, `/\#`); i >= 0 {
+		return badRequest("The input name '%s' is invalid: it contains '%c'.", id, id[i])
+	}
+	return nil
+}
+
+// parseTTL reads a time to live: -1 or 1 to 2147483647 seconds.
+func parseTTL(v sql.Value) (int64, bool) {
+	seconds, ok := v.Integer()
+	return seconds, ok && (seconds == -1 || seconds > 0 && seconds <= 1<<31-1)
+}
+
+// store makes the version of the item that the draft becomes.
+func (d draft) store(c *container, sequence uint64, now int64) (*item, error) {
+	i := &item{key: d.key, sequence: sequence, etag: newETag(), modified: now, ttl: d.ttl}
+	rid := itemRID(c.database.number, c.number, sequence)
+	i.value = d.value.WithFields(
+		text("_rid", rid),
+		text("_self", c.selfLink()+"docs/"+rid+"/"),
+		text("_etag", i.etag),
+		text("_attachments", "attachments/"),
+		integer("_ts", now),
+	)
+	i.text = sql.AppendJSON(nil, i.value)
+	if len(i.text) > maxItemBytes {
+		return nil, errTooLarge()
+	}
+	return i, nil
+}
+
+// loadItem reads an item back from the store.
+func loadItem(c *container, sequence uint64, text []byte) (*item, error) {
+	v, err := sql.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	d, err := checkDraft(c, v)
+	if err != nil {
+		return nil, err
+	}
+	modified, _ := v.Member("_ts").Integer()
+	return &item{
+		key: d.key, sequence: sequence, etag: v.Member("_etag").Text(), modified: modified,
+		ttl: d.ttl, text: text, value: v,
+	}, nil
+}
+
+// newETag makes the tag of a new version, in the quotes that are part of it.
+func newETag() string { return strconv.Quote(uuid.NewString()) }
+
+// A condition is what If-Match and If-None-Match of a request say.
+type condition struct{ match, noneMatch string }
+
+func conditionOf(h http.Header) condition {
+	return condition{match: h.Get("If-Match"), noneMatch: h.Get("If-None-Match")}
+}
+
+// checkWrite holds the condition against the stored tag before a write.
+func (c condition) checkWrite(etag string) error {
+	if c.match != "" && c.match != "*" && c.match != etag {
+		return errPrecondition()
+	}
+	if c.noneMatch == "*" || c.noneMatch != "" && c.noneMatch == etag {
+		return errPrecondition()
+	}
+	return nil
+}
+
+// unchanged reports whether a read may be answered with 304.
+func (c condition) unchanged(etag string) bool {
+	return c.noneMatch == "*" || c.noneMatch != "" && c.noneMatch == etag
+}

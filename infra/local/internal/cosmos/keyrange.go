@@ -1,0 +1,88 @@
+package cosmos
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/tidwall/btree"
+)
+
+// A keyRange keeps the items whose partition keys hash to it: what the service
+// calls a physical partition.
+type keyRange struct {
+	index int // its place among the container's ranges, and its id
+
+	mu         sync.RWMutex
+	closed     bool // the container was deleted
+	items      map[itemKey]*item
+	order      *btree.BTreeG[*item] // by sequence
+	partitions map[string][]*item   // by encoded partition key, each by sequence
+	writes     int64                // the logical sequence number
+	last       *commit              // of the latest write
+}
+
+// A state says how far a range had come when it was read.
+type state struct {
+	writes int64
+	last   *commit
+}
+
+func newKeyRange(index int) *keyRange {
+	return &keyRange{
+		index:      index,
+		items:      make(map[itemKey]*item),
+		order:      btree.NewBTreeGOptions(func(a, b *item) bool { return a.sequence < b.sequence }, btree.Options{NoLocks: true}),
+		partitions: make(map[string][]*item),
+	}
+}
+
+// put makes i the current version. r.mu is held.
+func (r *keyRange) put(i *item) {
+	r.items[i.key] = i
+	r.order.Set(i)
+	partition := r.partitions[i.key.partition]
+	at, found := slices.BinarySearchFunc(partition, i.sequence, bySequence)
+	if found {
+		partition[at] = i
+		return
+	}
+	r.partitions[i.key.partition] = slices.Insert(partition, at, i)
+}
+
+// remove takes out an item. r.mu is held.
+func (r *keyRange) remove(i *item) {
+	delete(r.items, i.key)
+	r.order.Delete(i)
+	partition := r.partitions[i.key.partition]
+	at, found := slices.BinarySearchFunc(partition, i.sequence, bySequence)
+	if !found {
+		return
+	}
+	if len(partition) == 1 {
+		delete(r.partitions, i.key.partition)
+		return
+	}
+	r.partitions[i.key.partition] = slices.Delete(partition, at, at+1)
+}
+
+func bySequence(i *item, sequence uint64) int { return cmp.Compare(i.sequence, sequence) }
+
+// after gives up to n items whose sequence is above that, of one partition or,
+// with an empty partition, of the whole range; and the state of the range that
+// they show. The items may have expired.
+func (r *keyRange) after(partition string, sequence uint64, n int) (found []*item, at state) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	at = state{r.writes, r.last}
+	if partition != "" {
+		all := r.partitions[partition]
+		i, _ := slices.BinarySearchFunc(all, sequence+1, bySequence)
+		return slices.Clone(all[i:min(i+n, len(all))]), at
+	}
+	r.order.Ascend(&item{sequence: sequence + 1}, func(i *item) bool {
+		found = append(found, i)
+		return len(found) < n
+	})
+	return found, at
+}

@@ -1,0 +1,106 @@
+package sql
+
+import (
+	"strings"
+	"testing"
+)
+
+// Ensure that what is decoded is encoded again byte for byte, numbers included.
+func TestJSONRoundTrip(t *testing.T) {
+	for _, text := range []string{
+		`null`, `true`, `false`, `0`, `-0`, `1.0`, `1e3`, `1E-7`, `9007199254740993`, `18446744073709551615`,
+		`0.1000000000000000055511151231257827`, `""`, `"a\"b"`, `"a\\b"`, `"ü€😀"`, `[]`, `{}`,
+		`[1,[2,[3]],{"a":null}]`, `{"z":1,"a":{"b":[true,false]}}`, `"line\nbreak\u0001"`,
+	} {
+		if got := string(AppendJSON(nil, decode(t, text))); got != text {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty":           ``,
+		"open object":     `{"a":1`,
+		"open array":      `[1,`,
+		"two values":      `1 2`,
+		"trailing comma":  `[1,]`,
+		"bare word":       `undefined`,
+		"too deep":        strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
+		"number too big":  `1e999`,
+		"number as a key": `{1:2}`,
+		"single quotes":   `'a'`,
+	} {
+		if v, err := Decode([]byte(text)); err == nil {
+			t.Errorf("%s: %q decoded to %s", name, text, AppendJSON(nil, v))
+		}
+	}
+	deepest := strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth)
+	if _, err := Decode([]byte(deepest)); err != nil {
+		t.Errorf("%d levels: %v", MaxDepth, err)
+	}
+}
+
+// Ensure that the last of equal names counts, in small and in large objects.
+func TestDecodeDuplicateNames(t *testing.T) {
+	for _, others := range []int{0, 40} {
+		text := `{"a":1,` + strings.Repeat(`"x":0,`, 1)
+		for i := range others {
+			text += `"m` + strings.Repeat("m", i) + `":0,`
+		}
+		v := decode(t, text+`"a":2}`)
+		if got := v.Member("a").Float(); got != 2 {
+			t.Errorf("beside %d members: a = %v, want 2", others, got)
+		}
+		if want := others + 2; v.Len() != want {
+			t.Errorf("beside %d members: %d members, want %d", others, v.Len(), want)
+		}
+	}
+}
+
+func TestWithMember(t *testing.T) {
+	v := decode(t, `{"a":1,"b":2}`)
+	for _, tc := range []struct {
+		name  string
+		value Value
+		want  string
+	}{
+		{"a", NullValue(), `{"a":null,"b":2}`},
+		{"c", StringValue("x"), `{"a":1,"b":2,"c":"x"}`},
+		{"a", Value{}, `{"b":2}`},
+		{"c", Value{}, `{"a":1,"b":2}`},
+	} {
+		if got := string(AppendJSON(nil, v.WithMember(tc.name, tc.value))); got != tc.want {
+			t.Errorf("with %s: got %s, want %s", tc.name, got, tc.want)
+		}
+	}
+	if got := string(AppendJSON(nil, v)); got != `{"a":1,"b":2}` {
+		t.Errorf("the original changed to %s", got)
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	a, b := decode(t, `{"b":1.0,"a":[1e1]}`), decode(t, `{"a":[10],"b":1}`)
+	got, want := string(AppendJSON(nil, a.Canonical())), string(AppendJSON(nil, b.Canonical()))
+	if got != want {
+		t.Errorf("equal values have the canonical texts %s and %s", got, want)
+	}
+}
+
+// Ensure that any bytes are refused or become a value that is the same after
+// another round.
+func FuzzDecode(f *testing.F) {
+	for _, text := range []string{`{"a":[1,2.50,"x",{"b":null}],"a":true}`, `[`, `"\ud83d"`, "\"\xff\"", `-0e+7`, ` {} `} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		v, err := Decode(text)
+		if err != nil {
+			return
+		}
+		again, err := Decode(AppendJSON(nil, v))
+		if err != nil || !equal(v, again) {
+			t.Fatalf("%q decodes to %s, and that to %s: %v", text, AppendJSON(nil, v), AppendJSON(nil, again), err)
+		}
+	})
+}
