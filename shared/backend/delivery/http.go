@@ -1,0 +1,150 @@
+package delivery
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+)
+
+// View is a delivery as PUT and the list show it.
+type View struct {
+	ID string `json:"id"`
+	Ask
+}
+
+// Detail is a delivery as GET shows it.
+type Detail struct {
+	ID string `json:"id"`
+	Content
+}
+
+// Endpoints is the contract: PUT answers 201, 200 for a change or a repeat, 409
+// or 410 by the rules of package record; GET 200 or 404; DELETE 204; the
+// status, the events and the owner of one; a page of a customer's deliveries;
+// POST of a confirmation or a wish for a notice 204, 404 or 409.
+func (s *Service) Endpoints() []record.Endpoint {
+	return []record.Endpoint{
+		{Method: http.MethodGet, Path: "deliveries", Handle: s.list},
+		{Method: http.MethodGet, Path: "deliveries/{id}", Handle: s.get},
+		{Method: http.MethodPut, Path: "deliveries/{id}", Handle: s.put},
+		{Method: http.MethodDelete, Path: "deliveries/{id}", Handle: s.delete},
+		{Method: http.MethodGet, Path: "deliveries/{id}/owner", Handle: s.owner},
+		{Method: http.MethodGet, Path: "deliveries/{id}/status", Handle: s.status},
+		{Method: http.MethodGet, Path: "deliveries/{id}/events", Handle: s.events},
+		{Method: http.MethodPost, Path: "deliveries/{id}/confirmations", Handle: s.confirm},
+		{Method: http.MethodPost, Path: "deliveries/{id}/notifymerequests", Handle: s.notify},
+	}
+}
+
+// Routes adds the endpoints to a router.
+func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
+
+func (s *Service) get(w http.ResponseWriter, r *http.Request) error {
+	id, err := record.PathID(r)
+	if err != nil {
+		return err
+	}
+	rec, err := s.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return record.WriteJSON(w, http.StatusOK, Detail{id, rec.Content})
+}
+
+// body is an Ask as it arrives: what is missing is nil.
+type body struct {
+	OwnerID              *string             `json:"ownerId"`
+	PackageID            *string             `json:"packageId"`
+	Pickup               *value.LocationBody `json:"pickup"`
+	DropOff              *value.LocationBody `json:"dropOff"`
+	PickupTime           *string             `json:"pickupTime"`
+	DeliverBy            *string             `json:"deliverBy"`
+	Expedited            bool                `json:"expedited"`
+	ConfirmationRequired *string             `json:"confirmationRequired"`
+	DroneID              *string             `json:"droneId"`
+	DepartAt             *string             `json:"departAt"`
+	PickupAt             *string             `json:"pickupAt"`
+	ArriveAt             *string             `json:"arriveAt"`
+}
+
+func (b body) ask() (Ask, error) {
+	var faults value.Faults
+	ask := Ask{
+		OwnerID:    faults.ID("/ownerId", b.OwnerID),
+		PackageID:  faults.ID("/packageId", b.PackageID),
+		Pickup:     b.Pickup.Location(&faults, "/pickup"),
+		DropOff:    b.DropOff.Location(&faults, "/dropOff"),
+		PickupTime: faults.Time("/pickupTime", b.PickupTime),
+		DeliverBy:  faults.Time("/deliverBy", b.DeliverBy),
+		Expedited:  b.Expedited,
+		ConfirmationRequired: faults.OneOf("/confirmationRequired", b.ConfirmationRequired,
+			value.Confirmations, value.NoConfirmation),
+		DroneID:  faults.ID("/droneId", b.DroneID),
+		DepartAt: faults.Time("/departAt", b.DepartAt),
+		PickupAt: faults.Time("/pickupAt", b.PickupAt),
+		ArriveAt: faults.Time("/arriveAt", b.ArriveAt),
+	}
+	inOrder(&faults, "/pickupAt", "departAt", ask.DepartAt, ask.PickupAt)
+	inOrder(&faults, "/arriveAt", "pickupAt", ask.PickupAt, ask.ArriveAt)
+	return ask, faults.Err()
+}
+
+// inOrder notes a time that is before an earlier one, if both are sound.
+func inOrder(faults *value.Faults, pointer, earlier string, first, second time.Time) {
+	if !first.IsZero() && !second.IsZero() && second.Before(first) {
+		faults.Add(pointer, "must not be before %s", earlier)
+	}
+}
+
+func (s *Service) put(w http.ResponseWriter, r *http.Request) error {
+	id, by, err := record.ReadCall(r)
+	if err != nil {
+		return err
+	}
+	var b body
+	if err := record.ReadBody(w, r, &b); err != nil {
+		return err
+	}
+	ask, err := b.ask()
+	if err != nil {
+		return err
+	}
+	rec, change, err := s.Put(r.Context(), id, by, ask)
+	if err != nil {
+		return err
+	}
+	return record.WriteJSON(w, record.PutStatus(change), View{id, rec.Content.Ask})
+}
+
+func (s *Service) delete(w http.ResponseWriter, r *http.Request) error {
+	id, by, err := record.ReadCall(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Delete(r.Context(), id, by); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Service) list(w http.ResponseWriter, r *http.Request) error {
+	ownerID, continuation, err := record.ListQuery(r)
+	if err != nil {
+		return err
+	}
+	page, next, err := s.PageOf(r.Context(), ownerID, continuation)
+	if err != nil {
+		return err
+	}
+	out := record.Page[View]{Items: []View{}, Continuation: next}
+	for _, rec := range page {
+		out.Items = append(out.Items, View{rec.ID, rec.Content.Ask})
+	}
+	return record.WriteJSON(w, http.StatusOK, out)
+}

@@ -1,0 +1,184 @@
+package drone
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+)
+
+// View is an assignment as the contract shows it.
+type View struct {
+	ID string `json:"id"`
+	Ask
+	Flight
+}
+
+// The statuses of a drone.
+const (
+	statusFree = "free"
+	statusBusy = "busy"
+)
+
+// DroneView is a drone as the contract shows it.
+type DroneView struct {
+	ID     string `json:"id"`
+	Zone   string `json:"zone"`
+	Status string `json:"status"` // free or busy
+	// TransactionID and BusyUntil are of the present holder.
+	TransactionID string    `json:"transactionId,omitempty"`
+	BusyUntil     time.Time `json:"busyUntil,omitzero"`
+}
+
+// Endpoints is the contract: PUT {pickup, dropOff, pickupTime?, packageDetail,
+// expedited} answers 201, 200 for a change or a repeat, 409 or 410 by the rules
+// of package record, 422 too-heavy, 429 no-drone-free; GET 200 or 404; DELETE
+// 204; a page of a zone's drones; a drone.
+func (s *Service) Endpoints() []record.Endpoint {
+	return append(s.AssignmentEndpoints(), s.DroneEndpoints()...)
+}
+
+// AssignmentEndpoints are those of the function DroneDeliveries.
+func (s *Service) AssignmentEndpoints() []record.Endpoint {
+	return []record.Endpoint{
+		{Method: http.MethodGet, Path: "dronedeliveries/{id}", Handle: s.get},
+		{Method: http.MethodPut, Path: "dronedeliveries/{id}", Handle: s.put},
+		{Method: http.MethodDelete, Path: "dronedeliveries/{id}", Handle: s.delete},
+	}
+}
+
+// DroneEndpoints are those of the function Drones.
+func (s *Service) DroneEndpoints() []record.Endpoint {
+	return []record.Endpoint{
+		{Method: http.MethodGet, Path: "drones", Handle: s.listDrones},
+		{Method: http.MethodGet, Path: "drones/{id}", Handle: s.getDrone},
+	}
+}
+
+// Routes adds the endpoints to a router.
+func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
+
+func (s *Service) get(w http.ResponseWriter, r *http.Request) error {
+	id, err := record.PathID(r)
+	if err != nil {
+		return err
+	}
+	rec, err := s.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return record.WriteJSON(w, http.StatusOK, View{id, rec.Content.Ask, rec.Content.Flight})
+}
+
+type body struct {
+	Pickup        *value.LocationBody `json:"pickup"`
+	DropOff       *value.LocationBody `json:"dropOff"`
+	PickupTime    *string             `json:"pickupTime"`
+	PackageDetail *packageBody        `json:"packageDetail"`
+	Expedited     bool                `json:"expedited"`
+}
+
+type packageBody struct {
+	ID       *string  `json:"id"`
+	Size     *string  `json:"size"`
+	WeightKg *float64 `json:"weightKg"`
+}
+
+func (b body) ask() (Ask, error) {
+	var faults value.Faults
+	ask := Ask{
+		Pickup:    b.Pickup.Location(&faults, "/pickup"),
+		DropOff:   b.DropOff.Location(&faults, "/dropOff"),
+		Expedited: b.Expedited,
+	}
+	if b.PickupTime != nil {
+		ask.PickupTime = faults.Time("/pickupTime", b.PickupTime)
+	}
+	if p := b.PackageDetail; p == nil {
+		faults.Add("/packageDetail", "is required")
+	} else {
+		ask.PackageDetail = PackageDetail{
+			ID:       faults.ID("/packageDetail/id", p.ID),
+			Size:     faults.OneOf("/packageDetail/size", p.Size, value.Sizes, ""),
+			WeightKg: faults.Positive("/packageDetail/weightKg", p.WeightKg),
+		}
+	}
+	return ask, faults.Err()
+}
+
+func (s *Service) put(w http.ResponseWriter, r *http.Request) error {
+	id, by, err := record.ReadCall(r)
+	if err != nil {
+		return err
+	}
+	var b body
+	if err := record.ReadBody(w, r, &b); err != nil {
+		return err
+	}
+	ask, err := b.ask()
+	if err != nil {
+		return err
+	}
+	rec, change, err := s.Put(r.Context(), id, by, ask)
+	if err != nil {
+		return err
+	}
+	return record.WriteJSON(w, record.PutStatus(change), View{id, rec.Content.Ask, rec.Content.Flight})
+}
+
+func (s *Service) delete(w http.ResponseWriter, r *http.Request) error {
+	id, by, err := record.ReadCall(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Delete(r.Context(), id, by); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Service) listDrones(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	zone := query.Get("zone")
+	if zone == "" {
+		return problem.New(problem.Invalid, "query parameter zone is required: %s to %s",
+			zoneName(0), zoneName(s.cfg.Zones-1))
+	}
+	drones, next, err := s.Drones(r.Context(), zone, query.Get("continuation"))
+	if err != nil {
+		return err
+	}
+	out := record.Page[DroneView]{Items: []DroneView{}, Continuation: next}
+	for _, d := range drones {
+		out.Items = append(out.Items, s.view(d))
+	}
+	return record.WriteJSON(w, http.StatusOK, out)
+}
+
+func (s *Service) getDrone(w http.ResponseWriter, r *http.Request) error {
+	id, err := record.PathID(r)
+	if err != nil {
+		return err
+	}
+	d, err := s.Drone(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return record.WriteJSON(w, http.StatusOK, s.view(d))
+}
+
+func (s *Service) view(d Drone) DroneView {
+	if d.Free(s.now()) {
+		return DroneView{ID: d.ID, Zone: d.Zone, Status: statusFree}
+	}
+	return DroneView{
+		ID: d.ID, Zone: d.Zone, Status: statusBusy,
+		TransactionID: d.TransactionID, BusyUntil: time.UnixMilli(d.BusyUntil).UTC(),
+	}
+}

@@ -1,0 +1,154 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+)
+
+// The headers with which a workflow says on whose behalf it calls.
+const (
+	HeaderTransaction = "Transaction-Id"
+	HeaderOperation   = "Operation-Id"
+	HeaderRevision    = "Revision"
+)
+
+// MaxBody is the largest body that the backends read, in bytes.
+const MaxBody = 64 << 10
+
+// Endpoint is one method of one path. The path is a template of gorilla/mux
+// without a leading slash, such as "packages/{id}".
+type Endpoint struct {
+	Method, Path string
+	// Handle answers the request, or returns an error, which is answered as the
+	// problem that it is.
+	Handle func(w http.ResponseWriter, r *http.Request) error
+	// Log gets what the client is not told of a failure of the service itself.
+	// Nil for no log.
+	Log *slog.Logger
+}
+
+// ServeHTTP answers a request.
+func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := e.Handle(w, r)
+	if err == nil {
+		return
+	}
+	p := problem.From(err)
+	if e.Log != nil && p.Status >= http.StatusInternalServerError {
+		e.Log.ErrorContext(r.Context(), "backend failed", telemetry.KeyMethod, e.Method, telemetry.KeyPath, r.URL.Path,
+			telemetry.KeyTransaction, r.Header.Get(HeaderTransaction), telemetry.KeyStatus, p.Status, telemetry.KeyError, err)
+	}
+	problem.Write(w, r, p)
+}
+
+// Mount adds the endpoints to a router, in their order, with a log.
+func Mount(router *mux.Router, log *slog.Logger, endpoints []Endpoint) {
+	for _, e := range endpoints {
+		e.Log = log
+		router.Handle("/"+e.Path, e).Methods(e.Method)
+	}
+}
+
+// Caller returns on whose behalf r is made. Transaction-Id is required,
+// Revision is 1 if it is missing. The error is a *problem.Problem.
+func Caller(r *http.Request) (By, error) {
+	by := By{
+		TransactionID: r.Header.Get(HeaderTransaction),
+		OperationID:   r.Header.Get(HeaderOperation),
+		Revision:      1,
+	}
+	if !value.ValidID(by.TransactionID) {
+		return By{}, problem.New(problem.Invalid, "header %s %s", HeaderTransaction, value.IDRule)
+	}
+	if by.OperationID != "" && !value.ValidID(by.OperationID) {
+		return By{}, problem.New(problem.Invalid, "header %s %s", HeaderOperation, value.IDRule)
+	}
+	if text := r.Header.Get(HeaderRevision); text != "" {
+		revision, err := strconv.Atoi(text)
+		if err != nil || revision < 1 {
+			return By{}, problem.New(problem.Invalid, "header %s must be a whole number from 1", HeaderRevision)
+		}
+		by.Revision = revision
+	}
+	return by, nil
+}
+
+// PathID returns the variable "id" of the request's path. The error is a
+// *problem.Problem if it is no id.
+func PathID(r *http.Request) (string, error) {
+	id := mux.Vars(r)["id"]
+	if !value.ValidID(id) {
+		return "", problem.New(problem.Invalid, "the id in the path %s", value.IDRule)
+	}
+	return id, nil
+}
+
+// ReadCall returns the id and the caller of a PUT or DELETE.
+func ReadCall(r *http.Request) (string, By, error) {
+	id, err := PathID(r)
+	if err != nil {
+		return "", By{}, err
+	}
+	by, err := Caller(r)
+	return id, by, err
+}
+
+// ReadBody reads the JSON body of r into the value that into points to. The
+// error is a *problem.Problem.
+func ReadBody(w http.ResponseWriter, r *http.Request, into any) error {
+	if p := problem.ReadJSON(w, r, MaxBody, into); p != nil {
+		return p
+	}
+	return nil
+}
+
+// WriteJSON answers with a JSON value.
+func WriteJSON(w http.ResponseWriter, status int, body any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(status)
+	// A client that is gone can't be told that it is.
+	_, _ = w.Write(data)
+	return nil
+}
+
+// PutStatus is the status of a PUT that made the change: 201 if it created
+// something, 200 if it changed something or was a repeat.
+func PutStatus(change Change) int {
+	if change == Created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// Page is the answer of a list: some items in no order, and what to ask for the
+// next ones with (query parameter "continuation"). A page may be empty and
+// still have a continuation.
+type Page[V any] struct {
+	Items        []V    `json:"items"`
+	Continuation string `json:"continuation,omitempty"`
+}
+
+// ListQuery returns the customer and the continuation that a list is asked for.
+// The error is a *problem.Problem.
+func ListQuery(r *http.Request) (ownerID, continuation string, err error) {
+	query := r.URL.Query()
+	ownerID = query.Get("ownerId")
+	if !value.ValidID(ownerID) {
+		return "", "", problem.New(problem.Invalid, "query parameter ownerId %s", value.IDRule)
+	}
+	return ownerID, query.Get("continuation"), nil
+}

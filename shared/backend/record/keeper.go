@@ -1,0 +1,124 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+)
+
+// Attempts is how often a read-modify-write is tried against others that write
+// the same document.
+const Attempts = 8
+
+// errContended is the cause of a write that others were quicker at, each time.
+var errContended = errors.New("others keep changing it")
+
+// Update reads a document, lets change change it, and writes it back under its
+// ETag; all over again, a bounded number of times, if another was quicker. If
+// there is no document yet, change gets a zero one and exists is false. It
+// writes nothing if change reports false or an error, which Update returns as
+// it is. Any other error is transient and leaves open whether the write took
+// effect; so change must find out, on a repeat, that it has been made already.
+func Update[T any](ctx context.Context, store Store[T], id string, change func(doc *T, exists bool) (bool, error)) (T, error) {
+	for range Attempts {
+		doc, etag, err := store.Read(ctx, id)
+		exists := err == nil
+		if err != nil && !failure.Is(err, failure.NotFound) {
+			return doc, err
+		}
+		if !exists {
+			doc = *new(T)
+		}
+		write, err := change(&doc, exists)
+		if err != nil || !write {
+			return doc, err
+		}
+		if exists {
+			_, err = store.Replace(ctx, id, doc, etag)
+		} else {
+			_, err = store.Create(ctx, id, doc)
+		}
+		if err == nil {
+			return doc, nil
+		}
+		if !failure.Is(err, failure.Conflict) && !failure.Is(err, failure.NotFound) {
+			return doc, err
+		}
+	}
+	var none T
+	return none, failure.New(failure.Transient, "update", id, errContended)
+}
+
+// Keeper applies the rules to the records of one backend. It is safe for
+// concurrent use.
+type Keeper[T any] struct {
+	Store     Store[Record[T]]
+	Now       func() time.Time
+	Retention time.Duration // 0 means DefaultRetention
+	// Owner tells the customer whom a content belongs to; nil if there is none.
+	Owner func(T) string
+}
+
+// Get returns the record, also one that is no longer live. NotFound if there
+// never was one.
+func (k *Keeper[T]) Get(ctx context.Context, id string) (Record[T], error) {
+	rec, _, err := k.Store.Read(ctx, id)
+	return rec, err
+}
+
+// GetLive returns the record. NotFound if nothing is live there.
+func (k *Keeper[T]) GetLive(ctx context.Context, id string) (Record[T], error) {
+	rec, err := k.Get(ctx, id)
+	if err == nil && !rec.Live() {
+		return rec, failure.New(failure.NotFound, "read", id, nil)
+	}
+	return rec, err
+}
+
+// Put takes in what a transaction asks for. build makes the content from the
+// live one, which is nil if there is none. The change is "" for a repeat. The
+// error is a *problem.Problem if the rules refuse the PUT.
+func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, build func(live *T) T) (Record[T], Change, error) {
+	var change Change
+	rec, err := Update(ctx, k.Store, id, func(rec *Record[T], _ bool) (bool, error) {
+		rec.ID = id
+		var err error
+		if change, err = rec.Admit(by, hash); err != nil || change == "" {
+			return false, err
+		}
+		var live *T
+		if rec.Live() {
+			live = &rec.Content
+		}
+		content := build(live)
+		rec.Put(by, change, hash, k.owner(content), content, k.Now(), cmp.Or(k.Retention, DefaultRetention))
+		return true, nil
+	})
+	return rec, change, err
+}
+
+// Delete undoes what a transaction has here, if anything, and leaves its
+// tombstone. It returns the record as it is then.
+func (k *Keeper[T]) Delete(ctx context.Context, id string, by By) (Record[T], error) {
+	return Update(ctx, k.Store, id, func(rec *Record[T], _ bool) (bool, error) {
+		rec.ID = id
+		return rec.Delete(by, k.Now(), cmp.Or(k.Retention, DefaultRetention)), nil
+	})
+}
+
+// PageOf returns a page of the customer's live records, in no order, and the
+// continuation of the next page ("" after the last). A page may be empty and
+// still have a continuation.
+func (k *Keeper[T]) PageOf(ctx context.Context, ownerID, continuation string) ([]Record[T], string, error) {
+	return k.Store.Page(ctx, "ownerId", ownerID, continuation)
+}
+
+func (k *Keeper[T]) owner(content T) string {
+	if k.Owner == nil {
+		return ""
+	}
+	return k.Owner(content)
+}

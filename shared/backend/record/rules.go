@@ -1,0 +1,108 @@
+package record
+
+import (
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/problem"
+)
+
+// DefaultRetention is how long tombstones, journal entries and deleted records
+// are kept: longer than any message of their transaction can be on its way.
+const DefaultRetention = 30 * 24 * time.Hour
+
+// By says on whose behalf a call is made.
+type By struct {
+	TransactionID string
+	OperationID   string
+	Revision      int // from 1
+}
+
+// The problems of the rules, besides problem.Gone.
+var (
+	OwnedByAnother = problem.Type{ID: "owned-by-another", Status: 409, Title: "It belongs to another transaction"}
+	StaleRevision  = problem.Type{ID: "stale-revision", Status: 409, Title: "A later revision is already there"}
+	OtherContent   = problem.Type{ID: "other-content", Status: 409, Title: "The revision is already there with other content"}
+)
+
+// Admit tells what a PUT would be: Created, Changed, or "" for a repeat, which
+// is to be answered as before without a write. The error is a *problem.Problem
+// for a PUT that the rules refuse.
+func (r *Record[T]) Admit(by By, hash string) (Change, error) {
+	if _, buried := r.Buried(by.TransactionID); buried {
+		return "", problem.New(problem.Gone, "transaction %s has undone it", by.TransactionID)
+	}
+	switch {
+	case !r.Live():
+		return Created, nil
+	case r.TransactionID != by.TransactionID:
+		return "", problem.New(OwnedByAnother, "%s belongs to another transaction than %s", r.ID, by.TransactionID)
+	case by.Revision < r.Revision:
+		return "", problem.New(StaleRevision, "revision %d is there, %d came", r.Revision, by.Revision)
+	case by.Revision > r.Revision:
+		return Changed, nil
+	case hash != r.Hash:
+		return "", problem.New(OtherContent, "revision %d is there with other content", by.Revision)
+	}
+	return "", nil
+}
+
+// Put takes in the content of a PUT that Admit has admitted as change.
+func (r *Record[T]) Put(by By, change Change, hash, ownerID string, content T, now time.Time, retention time.Duration) {
+	r.TransactionID, r.Revision, r.Hash, r.OwnerID = by.TransactionID, by.Revision, hash, ownerID
+	r.Content = content
+	r.note(by, change, hash, now)
+	r.Prune(now, retention)
+}
+
+// Delete undoes what the transaction has here and leaves its tombstone. It
+// reports whether the record is to be written: not if the tombstone was there.
+func (r *Record[T]) Delete(by By, now time.Time, retention time.Duration) bool {
+	if _, buried := r.Buried(by.TransactionID); buried {
+		return false
+	}
+	if r.TransactionID == by.TransactionID {
+		by.Revision = max(by.Revision, r.Revision)
+		r.note(by, Deleted, r.Hash, now)
+		r.TransactionID, r.Revision, r.Hash, r.OwnerID = "", 0, "", ""
+	}
+	r.Tombstones = append(r.Tombstones, Tombstone{TransactionID: by.TransactionID, At: now.UTC()})
+	r.Prune(now, retention)
+	return true
+}
+
+func (r *Record[T]) note(by By, change Change, hash string, now time.Time) {
+	seq := 1
+	if n := len(r.Journal); n > 0 {
+		seq = r.Journal[n-1].Seq + 1
+	}
+	r.Journal = append(r.Journal, Entry{
+		Seq: seq, Change: change, TransactionID: by.TransactionID, OperationID: by.OperationID,
+		Revision: by.Revision, Hash: hash, At: now.UTC(),
+	})
+}
+
+// Prune forgets tombstones and journal entries older than the retention, and
+// sets how long the document is to live. The entries of what is live, and the
+// last one, which carries on the numbers, stay.
+func (r *Record[T]) Prune(now time.Time, retention time.Duration) {
+	horizon := now.Add(-retention)
+	stones := make([]Tombstone, 0, len(r.Tombstones))
+	for _, t := range r.Tombstones {
+		if t.At.After(horizon) {
+			stones = append(stones, t)
+		}
+	}
+	r.Tombstones = stones
+	entries := make([]Entry, 0, len(r.Journal))
+	for i, e := range r.Journal {
+		live := r.Live() && e.TransactionID == r.TransactionID
+		if live || e.At.After(horizon) || i == len(r.Journal)-1 {
+			entries = append(entries, e)
+		}
+	}
+	r.Journal = entries
+	r.TTL = 0
+	if !r.Live() {
+		r.TTL = max(1, int(retention/time.Second))
+	}
+}
