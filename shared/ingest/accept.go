@@ -1,0 +1,202 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// MaxKey is the largest length, in bytes, of an idempotency key.
+const MaxKey = 255
+
+// Log takes the events. Append returns nil when the event is durable; see
+// Writer for its errors.
+type Log interface {
+	Append(ctx context.Context, e message.Event) error
+}
+
+// Transactions reads the documents of transactions; workflow.Store does.
+type Transactions interface {
+	// Read returns the document and its ETag. NotFound if there is none.
+	Read(ctx context.Context, id string) (*workflow.Progress, string, error)
+}
+
+// Config is what a Service needs. All fields must be set.
+type Config struct {
+	Log          Log
+	Transactions Transactions
+	Known        Known
+	// NewID mints a UUIDv7. An error is that of the system's random source.
+	NewID func() (string, error)
+	// KeyID makes the id that stands for a caller's idempotency key.
+	KeyID func(caller, key string) string
+	// ValidID reports whether a client's id has the form of one.
+	ValidID func(id string) bool
+	// Past reports whether p is past an operation of that kind, and why.
+	Past func(p *workflow.Progress, kind workflow.OperationKind, now time.Time) (reason string, past bool)
+	Now  func() time.Time
+}
+
+// Service accepts requests. It is safe for concurrent use.
+type Service struct{ c Config }
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{c} }
+
+// Input is what comes with a request. Its body is validated.
+type Input struct {
+	Caller      string
+	TraceParent string
+	// Body is the canonical form of the body; nil for a cancel.
+	Body json.RawMessage
+}
+
+// Result is an accepted request.
+type Result struct {
+	TransactionID string
+	OperationID   string
+	// Repeated is true for a request that was accepted before.
+	Repeated bool
+}
+
+// Post accepts a new transaction. Without a key it mints the id; with one, a
+// repeat gets the ids of the first request, and another content ErrKeyReused.
+func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error) {
+	if key == "" {
+		id, err := s.c.NewID()
+		if err != nil {
+			return Result{}, fmt.Errorf("accept request: %w", err)
+		}
+		r, err := s.request(id, id, workflow.OperationDeliver, in)
+		if err != nil {
+			return Result{}, err
+		}
+		return s.send(ctx, r, in, false)
+	}
+	if err := checkKey(key); err != nil {
+		return Result{}, err
+	}
+	id := s.c.KeyID(in.Caller, key)
+	r, err := s.request(id, id, workflow.OperationDeliver, in)
+	if err != nil {
+		return Result{}, err
+	}
+	return s.keepAndSend(ctx, r, in, ErrKeyReused)
+}
+
+// Put accepts a new transaction under the client's id. A repeat gets the same
+// result again, another content ErrOtherContent.
+func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) {
+	if err := s.checkID(id); err != nil {
+		return Result{}, err
+	}
+	r, err := s.request(id, id, workflow.OperationDeliver, in)
+	if err != nil {
+		return Result{}, err
+	}
+	p, _, err := s.c.Transactions.Read(ctx, id)
+	switch {
+	case failure.Is(err, failure.NotFound):
+		return s.keepAndSend(ctx, r, in, ErrOtherContent)
+	case err != nil:
+		return Result{}, fmt.Errorf("put transaction %s: %w", id, err)
+	}
+	kept, err := s.c.Known.Requests.Read(ctx, id)
+	switch {
+	case failure.Is(err, failure.NotFound):
+		return s.known(p, in)
+	case err != nil:
+		return Result{}, fmt.Errorf("put transaction %s: %w", id, err)
+	case !kept.same(r):
+		return Result{}, fmt.Errorf("put transaction %s: %w", id, ErrOtherContent)
+	}
+	return s.send(ctx, kept, in, true)
+}
+
+// known answers a Put for a transaction whose request was not kept: its client
+// repeats a Post that was not acknowledged, under the id that it was given.
+func (s *Service) known(p *workflow.Progress, in Input) (Result, error) {
+	same := p.Revision <= 1 && sameJSON(p.Request, in.Body)
+	for _, o := range p.Operations {
+		if o.Kind == workflow.OperationDeliver && same {
+			return Result{TransactionID: p.ID, OperationID: o.ID, Repeated: true}, nil
+		}
+	}
+	return Result{}, fmt.Errorf("put transaction %s: %w", p.ID, ErrOtherContent)
+}
+
+// sameJSON compares values, not bytes: what comes back from Cosmos DB may be
+// spelled differently.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// keepAndSend keeps a request before its event is sent. other is the error for
+// one that was kept with another content.
+func (s *Service) keepAndSend(ctx context.Context, r Request, in Input, other error) (Result, error) {
+	kept, err := s.c.Known.Requests.CreateIfAbsent(ctx, r)
+	if err != nil {
+		return Result{}, fmt.Errorf("keep request %s: %w", r.ID, err)
+	}
+	if !kept.same(r) {
+		return Result{}, fmt.Errorf("%s transaction %s: %w", r.Operation, r.TransactionID, other)
+	}
+	return s.send(ctx, kept, in, kept.OperationID != r.OperationID)
+}
+
+// request makes the record of a request that comes now.
+func (s *Service) request(id, transactionID string, kind workflow.OperationKind, in Input) (Request, error) {
+	operationID, err := s.c.NewID()
+	if err != nil {
+		return Request{}, fmt.Errorf("accept request: %w", err)
+	}
+	return Request{
+		ID: id, TransactionID: transactionID, OperationID: operationID, Operation: kind,
+		Hash: Hash(kind, transactionID, in.Body), Caller: in.Caller,
+		AcceptedAt: s.c.Now().UTC().Truncate(time.Millisecond),
+	}, nil
+}
+
+// send puts the request's event into the log. A repeat has the ids and the time
+// of the first, so that its event is the same.
+func (s *Service) send(ctx context.Context, r Request, in Input, repeated bool) (Result, error) {
+	body, err := message.Envelope{
+		Schema: message.Schema, TransactionID: r.TransactionID, OperationID: r.OperationID,
+		Operation: string(r.Operation), AcceptedAt: r.AcceptedAt, Caller: r.Caller,
+		TraceParent: in.TraceParent, Body: in.Body,
+	}.Encode()
+	if err != nil {
+		return Result{}, failure.New(failure.Invalid, "encode request", r.TransactionID, err)
+	}
+	err = s.c.Log.Append(ctx, message.Event{PartitionKey: r.TransactionID, Body: body, TraceParent: in.TraceParent})
+	if errors.Is(err, ErrUnacknowledged) {
+		return Result{}, &UnacknowledgedError{r.TransactionID, r.OperationID, err}
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("%s transaction %s: %w", r.Operation, r.TransactionID, err)
+	}
+	return Result{TransactionID: r.TransactionID, OperationID: r.OperationID, Repeated: repeated}, nil
+}
+
+func (s *Service) checkID(id string) error {
+	if s.c.ValidID(id) {
+		return nil
+	}
+	return failure.New(failure.Invalid, "accept request", "", errors.New("the id does not have the form of one"))
+}
+
+func checkKey(key string) error {
+	if len(key) <= MaxKey {
+		return nil
+	}
+	return failure.New(failure.Invalid, "accept request", "",
+		fmt.Errorf("the idempotency key has %d bytes, more than %d", len(key), MaxKey))
+}

@@ -1,0 +1,336 @@
+package ingest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
+
+// bench is a Service on fakes, with ids that can be foretold: the n-th minted
+// id is "m-n"; a key's id is "k-caller-key".
+type bench struct {
+	*Service
+	log          *fakeLog
+	requests     *fakeRequests
+	transactions *fakeTransactions
+	minted       int
+	now          time.Time
+}
+
+func newBench() *bench {
+	b := &bench{
+		log: &fakeLog{}, requests: newFakeRequests(), now: noon,
+		transactions: &fakeTransactions{documents: map[string]*workflow.Progress{}},
+	}
+	b.Service = New(Config{
+		Log: b.log, Transactions: b.transactions,
+		Known: Known{
+			Requests: b.requests, Retention: 24 * time.Hour, Now: func() time.Time { return b.now },
+			MintedAt: func(id string) (time.Time, bool) { return noon, strings.HasPrefix(id, "m-") },
+		},
+		NewID: func() (string, error) {
+			b.minted++
+			return fmt.Sprintf("m-%d", b.minted), nil
+		},
+		KeyID:   func(caller, key string) string { return "k-" + caller + "-" + key },
+		ValidID: func(id string) bool { return id != "" && !strings.Contains(id, "/") },
+		Past: func(p *workflow.Progress, kind workflow.OperationKind, _ time.Time) (string, bool) {
+			return "too late for a " + string(kind), p.State.Final()
+		},
+		Now: func() time.Time { return b.now },
+	})
+	return b
+}
+
+func input(body string) Input {
+	in := Input{Caller: "ann", TraceParent: "00-1-2-01"}
+	if body != "" {
+		in.Body = json.RawMessage(body)
+	}
+	return in
+}
+
+// sent decodes the events that were taken.
+func (b *bench) sent(t *testing.T) []message.Envelope {
+	t.Helper()
+	var out []message.Envelope
+	for _, e := range b.log.events {
+		envelope, err := message.Decode(e.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.PartitionKey != envelope.TransactionID || e.TraceParent != envelope.TraceParent {
+			t.Errorf("event %+v does not go with its envelope", e)
+		}
+		out = append(out, envelope)
+	}
+	return out
+}
+
+func want[T any](t *testing.T, got T, err error, want T) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("got error %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPostMintsTheID(t *testing.T) {
+	b := newBench()
+	b.requests.fail["create"] = errors.New("must not be asked")
+	b.transactions.fail = errors.New("must not be asked")
+	r, err := b.Post(t.Context(), input(`{"a":1}`), "")
+	want(t, r, err, Result{TransactionID: "m-1", OperationID: "m-2"})
+	want(t, b.sent(t), nil, []message.Envelope{{
+		Schema: message.Schema, TransactionID: "m-1", OperationID: "m-2", Operation: "deliver",
+		AcceptedAt: noon, Caller: "ann", TraceParent: "00-1-2-01", Body: json.RawMessage(`{"a":1}`),
+	}})
+}
+
+func TestPostWithKey(t *testing.T) {
+	b := newBench()
+	first, err := b.Post(t.Context(), input(`{"a":1}`), "order-7")
+	want(t, first, err, Result{TransactionID: "k-ann-order-7", OperationID: "m-1"})
+}
+
+func TestRepeatGetsTheSameIDsAndIsSentAgain(t *testing.T) {
+	operations := map[string]func(b *bench) (Result, error){
+		"post":   func(b *bench) (Result, error) { return b.Post(t.Context(), input(`{"a":1}`), "key") },
+		"put":    func(b *bench) (Result, error) { return b.Put(t.Context(), "id", input(`{"a":1}`)) },
+		"patch":  func(b *bench) (Result, error) { return b.Patch(t.Context(), "m-9", input(`{"a":1}`), "key") },
+		"delete": func(b *bench) (Result, error) { return b.Delete(t.Context(), "m-9", input(""), "key") },
+	}
+	for name, operation := range operations {
+		t.Run(name, func(t *testing.T) {
+			b := newBench()
+			first, err := operation(b)
+			if err != nil || first.Repeated {
+				t.Fatalf("first: %+v, %v", first, err)
+			}
+			b.now = noon.Add(time.Hour)
+			second, err := operation(b)
+			first.Repeated = true
+			want(t, second, err, first)
+			sent := b.sent(t)
+			if len(sent) != 2 {
+				t.Fatalf("%d events, want the first and its repeat", len(sent))
+			}
+			if diff := cmp.Diff(sent[0], sent[1]); diff != "" {
+				t.Errorf("the repeat's event is another (-first +second):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOtherContent(t *testing.T) {
+	b := newBench()
+	ctx := t.Context()
+	for _, accept := range []func() error{
+		func() error { _, err := b.Post(ctx, input(`{"a":1}`), "key"); return err },
+		func() error { _, err := b.Put(ctx, "id", input(`{"a":1}`)); return err },
+		func() error { _, err := b.Patch(ctx, "id", input(`{"a":1}`), "patch"); return err },
+	} {
+		if err := accept(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent := len(b.log.events)
+	cases := []struct {
+		name   string
+		repeat func() (Result, error)
+		want   error
+	}{
+		{"post", func() (Result, error) { return b.Post(ctx, input(`{"a":2}`), "key") }, ErrKeyReused},
+		{"put", func() (Result, error) { return b.Put(ctx, "id", input(`{"a":2}`)) }, ErrOtherContent},
+		{"patch", func() (Result, error) { return b.Patch(ctx, "id", input(`{"a":2}`), "patch") }, ErrKeyReused},
+		{"patch of another", func() (Result, error) { return b.Patch(ctx, "m-9", input(`{"a":1}`), "patch") }, ErrKeyReused},
+		{"delete with a patch's key", func() (Result, error) { return b.Delete(ctx, "id", input(""), "patch") }, ErrKeyReused},
+		{"patch with a post's key", func() (Result, error) { return b.Patch(ctx, "id", input(`{"a":1}`), "key") }, ErrKeyReused},
+	}
+	for _, c := range cases {
+		if _, err := c.repeat(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+	if len(b.log.events) != sent {
+		t.Errorf("a refused request was sent")
+	}
+	if !failure.Is(ErrOtherContent, failure.Conflict) || !failure.Is(ErrKeyReused, failure.Invalid) {
+		t.Error("the refusals have other kinds")
+	}
+}
+
+func TestKeysBelongToTheirCaller(t *testing.T) {
+	b := newBench()
+	in := input(`{"a":1}`)
+	ann, err := b.Post(t.Context(), in, "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Caller, in.Body = "bob", json.RawMessage(`{"a":2}`)
+	bob, err := b.Post(t.Context(), in, "key")
+	if err != nil || bob.TransactionID == ann.TransactionID {
+		t.Errorf("bob's key gave %+v, %v; ann's %+v", bob, err, ann)
+	}
+}
+
+func TestPutOfAPostThatWasNotAcknowledged(t *testing.T) {
+	stored := func(revision int, request string) *workflow.Progress {
+		return &workflow.Progress{
+			ID: "m-9", State: workflow.Running, Revision: revision, Request: json.RawMessage(request),
+			Operations: []workflow.OperationRecord{{ID: "m-10", Kind: workflow.OperationDeliver}},
+		}
+	}
+	cases := []struct {
+		name   string
+		p      *workflow.Progress
+		result Result
+		err    error
+	}{
+		{"the event is not there yet", nil, Result{TransactionID: "m-9", OperationID: "m-1"}, nil},
+		{"same", stored(1, `{"b":2, "a":1.0}`), Result{TransactionID: "m-9", OperationID: "m-10", Repeated: true}, nil},
+		{"other", stored(1, `{"a":2}`), Result{}, ErrOtherContent},
+		{"changed since", stored(2, `{"a":1,"b":2}`), Result{}, ErrOtherContent},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench()
+			if c.p != nil {
+				b.transactions.documents["m-9"] = c.p
+			}
+			r, err := b.Put(t.Context(), "m-9", input(`{"a":1,"b":2}`))
+			if !errors.Is(err, c.err) || r != c.result {
+				t.Errorf("got %+v, %v; want %+v, %v", r, err, c.result, c.err)
+			}
+			if _, kept := b.requests.kept["m-9"]; kept != (c.p == nil) {
+				t.Errorf("request kept: %v", kept)
+			}
+		})
+	}
+}
+
+func TestPutOfAKnownTransaction(t *testing.T) {
+	b := newBench()
+	first, err := b.Put(t.Context(), "id", input(`{"a":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.transactions.documents["id"] = &workflow.Progress{ID: "id", State: workflow.Completed}
+	first.Repeated = true
+	again, err := b.Put(t.Context(), "id", input(`{"a":1}`))
+	want(t, again, err, first)
+	if _, err := b.Put(t.Context(), "id", input(`{"a":2}`)); !errors.Is(err, ErrOtherContent) {
+		t.Errorf("other content: %v", err)
+	}
+}
+
+func TestFailuresOfTheStores(t *testing.T) {
+	down := failure.New(failure.Transient, "read", "", errors.New("down"))
+	cases := map[string]struct {
+		broken func(*bench)
+		call   func(*bench) (Result, error)
+	}{
+		"post: create": {
+			func(b *bench) { b.requests.fail["create"] = down },
+			func(b *bench) (Result, error) { return b.Post(t.Context(), input(`{}`), "key") },
+		},
+		"put: read transaction": {
+			func(b *bench) { b.transactions.fail = down },
+			func(b *bench) (Result, error) { return b.Put(t.Context(), "id", input(`{}`)) },
+		},
+		"put: read request": {
+			func(b *bench) {
+				b.transactions.documents["id"] = &workflow.Progress{ID: "id"}
+				b.requests.fail["read"] = down
+			},
+			func(b *bench) (Result, error) { return b.Put(t.Context(), "id", input(`{}`)) },
+		},
+		"delete: read transaction": {
+			func(b *bench) { b.transactions.fail = down },
+			func(b *bench) (Result, error) { return b.Delete(t.Context(), "m-9", input(""), "") },
+		},
+		"delete with key: read request": {
+			func(b *bench) { b.requests.fail["read"] = down },
+			func(b *bench) (Result, error) { return b.Delete(t.Context(), "m-9", input(""), "key") },
+		},
+		"post: no random numbers": {
+			func(b *bench) { b.c.NewID = func() (string, error) { return "", down } },
+			func(b *bench) (Result, error) { return b.Post(t.Context(), input(`{}`), "") },
+		},
+		"delete: no random numbers": {
+			func(b *bench) { b.c.NewID = func() (string, error) { return "", down } },
+			func(b *bench) (Result, error) { return b.Delete(t.Context(), "m-9", input(""), "") },
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench()
+			c.broken(b)
+			if r, err := c.call(b); !errors.Is(err, down) || len(b.log.events) > 0 {
+				t.Errorf("got %+v, %v, want the store's error and nothing sent", r, err)
+			}
+		})
+	}
+}
+
+func TestUnacknowledgedNamesTheIDs(t *testing.T) {
+	b := newBench()
+	b.log.fail = fmt.Errorf("%w: time is up", ErrUnacknowledged)
+	_, err := b.Post(t.Context(), input(`{}`), "")
+	var unacknowledged *UnacknowledgedError
+	if !errors.As(err, &unacknowledged) || !errors.Is(err, ErrUnacknowledged) || failure.RetryAfter(err) <= 0 {
+		t.Fatalf("got %v, want an *UnacknowledgedError", err)
+	}
+	if unacknowledged.TransactionID != "m-1" || unacknowledged.OperationID != "m-2" {
+		t.Errorf("got %+v", unacknowledged)
+	}
+	b.log.fail = ErrBusy
+	if _, err := b.Post(t.Context(), input(`{}`), ""); !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v, want ErrBusy", err)
+	}
+}
+
+func TestTooLongKey(t *testing.T) {
+	b := newBench()
+	long := strings.Repeat("k", MaxKey+1)
+	if _, err := b.Post(t.Context(), input(`{}`), long); !failure.Is(err, failure.Invalid) {
+		t.Errorf("post: %v", err)
+	}
+	if _, err := b.Patch(t.Context(), "m-9", input(`{}`), long); !failure.Is(err, failure.Invalid) {
+		t.Errorf("patch: %v", err)
+	}
+}
+
+func TestBodyThatCantBeSent(t *testing.T) {
+	b := newBench()
+	if _, err := b.Post(t.Context(), input(""), ""); !failure.Is(err, failure.Invalid) {
+		t.Errorf("post without a body: %v, want invalid", err)
+	}
+}
+
+func TestHashTellsContentsApart(t *testing.T) {
+	seen := map[string]string{}
+	for _, c := range [][3]string{
+		{"deliver", "id", "{}"}, {"cancel", "id", "{}"}, {"deliver", "id2", "{}"},
+		{"deliver", "id", `{"a":1}`}, {"deliver", "i", "d{}"},
+	} {
+		h := Hash(workflow.OperationKind(c[0]), c[1], []byte(c[2]))
+		if other, ok := seen[h]; ok {
+			t.Errorf("%q has the hash of %q", c, other)
+		}
+		seen[h] = fmt.Sprint(c)
+	}
+}

@@ -1,0 +1,75 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Patch accepts a reschedule.
+func (s *Service) Patch(ctx context.Context, id string, in Input, key string) (Result, error) {
+	return s.change(ctx, id, workflow.OperationReschedule, in, key)
+}
+
+// Delete accepts a cancel.
+func (s *Service) Delete(ctx context.Context, id string, in Input, key string) (Result, error) {
+	return s.change(ctx, id, workflow.OperationCancel, in, key)
+}
+
+// change accepts an operation on an accepted transaction. It fails with a
+// *PastError for one that is past it, and with NotFound for an unknown one.
+// With a key a repeat gets the OperationID of the first request, whatever has
+// become of the transaction since.
+func (s *Service) change(ctx context.Context, id string, kind workflow.OperationKind, in Input, key string) (Result, error) {
+	if err := s.checkID(id); err != nil {
+		return Result{}, err
+	}
+	if key == "" {
+		if err := s.changeable(ctx, id, kind); err != nil {
+			return Result{}, err
+		}
+		r, err := s.request("", id, kind, in)
+		if err != nil {
+			return Result{}, err
+		}
+		return s.send(ctx, r, in, false)
+	}
+	if err := checkKey(key); err != nil {
+		return Result{}, err
+	}
+	r, err := s.request(s.c.KeyID(in.Caller, key), id, kind, in)
+	if err != nil {
+		return Result{}, err
+	}
+	kept, err := s.c.Known.Requests.Read(ctx, r.ID)
+	switch {
+	case err == nil && !kept.same(r):
+		return Result{}, fmt.Errorf("%s transaction %s: %w", kind, id, ErrKeyReused)
+	case err == nil:
+		return s.send(ctx, kept, in, true)
+	case !failure.Is(err, failure.NotFound):
+		return Result{}, fmt.Errorf("%s transaction %s: %w", kind, id, err)
+	}
+	if err := s.changeable(ctx, id, kind); err != nil {
+		return Result{}, err
+	}
+	return s.keepAndSend(ctx, r, in, ErrKeyReused)
+}
+
+// changeable fails if id is unknown, or its transaction is past the operation.
+func (s *Service) changeable(ctx context.Context, id string, kind workflow.OperationKind) error {
+	p, _, err := s.c.Transactions.Read(ctx, id)
+	if failure.Is(err, failure.NotFound) {
+		_, err = s.c.Known.AcceptedAt(ctx, id)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%s transaction %s: %w", kind, id, err)
+	}
+	if reason, past := s.c.Past(p, kind, s.c.Now()); past {
+		return &PastError{TransactionID: id, State: p.State, Reason: reason}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// fakeProducer is a hub in memory. Its hooks are called without the lock.
+type fakeProducer struct {
+	partitions []string
+	latency    time.Duration
+	// onPartitions and onSend may fail or block an operation.
+	onPartitions func(ctx context.Context) error
+	onSend       func(ctx context.Context, partition string, events []message.Event) error
+
+	mu       sync.Mutex
+	reads    int
+	batches  map[string][][]message.Event // by partition, the acknowledged ones
+	inFlight map[string]int
+	overlaps int // sends of one partition that overlapped
+}
+
+func newFakeProducer(partitions ...string) *fakeProducer {
+	return &fakeProducer{partitions: partitions, batches: map[string][][]message.Event{}, inFlight: map[string]int{}}
+}
+
+func (p *fakeProducer) Partitions(ctx context.Context) ([]string, error) {
+	p.mu.Lock()
+	p.reads++
+	p.mu.Unlock()
+	if p.onPartitions != nil {
+		if err := p.onPartitions(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Clone(p.partitions), nil
+}
+
+func (p *fakeProducer) Send(ctx context.Context, partition string, events []message.Event) error {
+	p.enter(partition, +1)
+	defer p.enter(partition, -1)
+	if p.latency > 0 {
+		select {
+		case <-time.After(p.latency):
+		case <-ctx.Done():
+			return failure.New(failure.Transient, "send", partition, ctx.Err())
+		}
+	}
+	if p.onSend != nil {
+		if err := p.onSend(ctx, partition, events); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.batches[partition] = append(p.batches[partition], slices.Clone(events))
+	return nil
+}
+
+func (p *fakeProducer) enter(partition string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.inFlight[partition] += n; p.inFlight[partition] > 1 {
+		p.overlaps++
+	}
+}
+
+// sizes returns how many events each batch of a partition had.
+func (p *fakeProducer) sizes(partition string) []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var n []int
+	for _, b := range p.batches[partition] {
+		n = append(n, len(b))
+	}
+	return n
+}
+
+// fakeRequests keeps requests in memory. fail makes the named operation fail.
+type fakeRequests struct {
+	mu   sync.Mutex
+	kept map[string]Request
+	fail map[string]error
+}
+
+func newFakeRequests() *fakeRequests {
+	return &fakeRequests{kept: map[string]Request{}, fail: map[string]error{}}
+}
+
+func (f *fakeRequests) CreateIfAbsent(_ context.Context, r Request) (Request, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail["create"]; err != nil {
+		return Request{}, err
+	}
+	if kept, ok := f.kept[r.ID]; ok {
+		return kept, nil
+	}
+	f.kept[r.ID] = r
+	return r, nil
+}
+
+func (f *fakeRequests) Read(_ context.Context, id string) (Request, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail["read"]; err != nil {
+		return Request{}, err
+	}
+	if kept, ok := f.kept[id]; ok {
+		return kept, nil
+	}
+	return Request{}, failure.New(failure.NotFound, "read request", id, nil)
+}
+
+// fakeTransactions has the documents of transactions.
+type fakeTransactions struct {
+	documents map[string]*workflow.Progress
+	fail      error
+	reads     int
+}
+
+func (f *fakeTransactions) Read(_ context.Context, id string) (*workflow.Progress, string, error) {
+	f.reads++
+	if f.fail != nil {
+		return nil, "", f.fail
+	}
+	if p, ok := f.documents[id]; ok {
+		return p, "etag", nil
+	}
+	return nil, "", failure.New(failure.NotFound, "read transaction", id, nil)
+}
+
+// fakeLog takes events, or fails.
+type fakeLog struct {
+	events []message.Event
+	fail   error
+}
+
+func (f *fakeLog) Append(_ context.Context, e message.Event) error {
+	if f.fail != nil {
+		return f.fail
+	}
+	f.events = append(f.events, e)
+	return nil
+}

@@ -1,0 +1,49 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Request is what is kept of a request that came under an id of the client's
+// or with an idempotency key, so that a repeat is recognized.
+type Request struct {
+	// ID is the TransactionID for the request that began the transaction, and
+	// the id made of caller and key for a reschedule or a cancel.
+	ID            string                 `json:"id"`
+	TransactionID string                 `json:"transactionId"`
+	OperationID   string                 `json:"operationId"`
+	Operation     workflow.OperationKind `json:"operation"`
+	Hash          string                 `json:"hash"` // of the content, see Hash
+	Caller        string                 `json:"caller,omitempty"`
+	AcceptedAt    time.Time              `json:"acceptedAt"`
+}
+
+// Requests keeps requests. Implementations are safe for concurrent use and give
+// errors whose kind failure.KindOf tells.
+type Requests interface {
+	// CreateIfAbsent stores r unless there is one with its id, and returns the
+	// one that is stored then. After an error either may be the case.
+	CreateIfAbsent(ctx context.Context, r Request) (stored Request, err error)
+	// Read returns a request. NotFound if there is none.
+	Read(ctx context.Context, id string) (Request, error)
+}
+
+// Hash is the hash of a request's content: the operation, the transaction and
+// the canonical form of the body.
+func Hash(operation workflow.OperationKind, transactionID string, canonical []byte) string {
+	h := sha256.New()
+	// Neither of the two contains a line break, so no two contents look alike.
+	h.Write([]byte(string(operation) + "\n" + transactionID + "\n"))
+	h.Write(canonical)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// same reports whether r stands for the same request as other.
+func (r Request) same(other Request) bool {
+	return r.Operation == other.Operation && r.TransactionID == other.TransactionID && r.Hash == other.Hash
+}
