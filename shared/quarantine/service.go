@@ -1,0 +1,137 @@
+package quarantine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/message"
+)
+
+// DefaultKeep is how long an entry is kept. It is longer than anything waits on
+// the hub and in the queues.
+const DefaultKeep = 30 * 24 * time.Hour
+
+// The reasons that this system gives. A dead-lettered message has the reason
+// that Service Bus, or whoever dead-lettered it, gave.
+const (
+	ReasonUnreadable = "Unreadable" // no envelope could be read
+	ReasonExpired    = "Expired"    // too old to be run, and nothing is known of it
+	ReasonUnknown    = "Unknown"    // dead-lettered without a reason
+)
+
+// Waker raises the wake of a transaction whose message was dead-lettered, a
+// limited number of times. It does nothing for one that is final or not there.
+type Waker interface {
+	DeadLettered(ctx context.Context, transactionID string) error
+}
+
+// Message is a message of a queue, or of its dead-letter sub-queue.
+type Message struct {
+	Queue          string // the queue's own name, without the sub-queue
+	MessageID      string
+	SequenceNumber int64
+	// Reason and Description are the dead-letter reason and its description.
+	Reason, Description string
+	Body                []byte
+	Properties          map[string]any
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Store Store
+	// Waker may be nil: then DeadLetter only keeps the message.
+	Waker  Waker
+	Keep   time.Duration // 0 means DefaultKeep
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Service puts things into quarantine. It is safe for concurrent use.
+type Service struct{ c Config }
+
+// New returns a Service.
+func New(c Config) *Service {
+	if c.Keep <= 0 {
+		c.Keep = DefaultKeep
+	}
+	return &Service{c}
+}
+
+// Keep stores an entry; twice is once. It fills in ID, At and TTL.
+func (s *Service) Keep(ctx context.Context, e Entry) error {
+	e.ID = EntryID(e.Source, e.SequenceNumber)
+	e.At = s.c.Now().UTC().Truncate(time.Millisecond)
+	e.TTL = int(s.c.Keep / time.Second)
+	if err := s.c.Store.Put(ctx, e); err != nil {
+		return fmt.Errorf("quarantine %s: %w", e.ID, err)
+	}
+	// A human should look at each: nothing here is expected to happen.
+	s.c.Logger.ErrorContext(ctx, "put into quarantine",
+		"source", e.Source, "sequenceNumber", e.SequenceNumber, "reason", e.Reason,
+		"detail", e.Detail, "transactionId", e.TransactionID, "messageId", e.MessageID)
+	return nil
+}
+
+// Poison keeps a message that a queue's function can't process. The caller
+// settles the message once Poison has succeeded.
+func (s *Service) Poison(ctx context.Context, m Message) error {
+	return s.Keep(ctx, m.entry(QueueSource(m.Queue)))
+}
+
+// DeadLetter keeps a dead-lettered message and then, where the message names a
+// transaction, has it woken. The message is to be completed once DeadLetter
+// has succeeded; before that, everything it does can be repeated.
+func (s *Service) DeadLetter(ctx context.Context, m Message) error {
+	e := m.entry(DeadLetterSource(m.Queue))
+	if err := s.Keep(ctx, e); err != nil {
+		return err
+	}
+	if e.TransactionID == "" || s.c.Waker == nil {
+		return nil
+	}
+	if err := s.c.Waker.DeadLettered(ctx, e.TransactionID); err != nil {
+		return fmt.Errorf("wake transaction %s after a dead letter: %w", e.TransactionID, err)
+	}
+	return nil
+}
+
+func (m Message) entry(source string) Entry {
+	e := Entry{
+		Source: source, SequenceNumber: m.SequenceNumber, Reason: m.Reason, Detail: m.Description,
+		Properties: m.Properties, MessageID: m.MessageID, TransactionID: m.transaction(),
+	}
+	if e.Reason == "" {
+		e.Reason = ReasonUnknown
+	}
+	e.SetBody(m.Body)
+	return e
+}
+
+// transaction returns the id of the transaction that m is for, "" if m does not
+// tell. An unreadable body does not matter when the MessageID is a wake's.
+func (m Message) transaction() string {
+	if id := TransactionOf(m.Body); id != "" {
+		return id
+	}
+	if id, rest, ok := strings.Cut(m.MessageID, "/"); ok && strings.Contains(rest, "/") && message.ValidID(id) {
+		return id
+	}
+	return ""
+}
+
+// TransactionOf returns the TransactionID in a body, "" if none can be read. It
+// asks for less than a readable envelope: an operation that this code does not
+// know is still one of that transaction.
+func TransactionOf(body []byte) string {
+	var named struct {
+		TransactionID string `json:"transactionId"`
+	}
+	if json.Unmarshal(body, &named) != nil || !message.ValidID(named.TransactionID) {
+		return ""
+	}
+	return named.TransactionID
+}

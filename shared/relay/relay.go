@@ -1,0 +1,174 @@
+// Package relay copies events from the hub to the queue from which Schedule
+// works. It is the only reader of the hub.
+//
+// A batch is done when everything in it is durable elsewhere: a readable event
+// as a message of the queue, an unreadable one in quarantine. Until then Relay
+// returns an error and the whole batch comes again; the MessageID makes the
+// messages of such a repeat duplicates, which the queue drops.
+//
+// The Event Hubs trigger can move on from a batch that was not done, since it
+// writes its checkpoint also after a failure. So Relay keeps a checkpoint of
+// its own, and reads from the hub what the trigger has skipped; see gap.go.
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+)
+
+// ReasonTooLarge is the reason of an event that the queue refuses to take.
+const ReasonTooLarge = "TooLarge"
+
+// Batch is some consecutive events of one partition.
+type Batch struct {
+	Hub, ConsumerGroup, Partition string
+	Events                        []Event
+}
+
+// Event is one event as the trigger delivers it.
+type Event struct {
+	SequenceNumber int64
+	Offset         string
+	EnqueuedAt     time.Time
+	Body           []byte
+	Properties     map[string]any
+}
+
+// Sender sends messages to their queues. An error leaves open which of them
+// were taken; its kind is Invalid if one can never be.
+type Sender interface {
+	Send(ctx context.Context, messages ...message.Queued) error
+}
+
+// Quarantine keeps what is unreadable.
+type Quarantine interface {
+	Keep(ctx context.Context, e quarantine.Entry) error
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Queue      string // the name of the queue that the messages go to
+	Sender     Sender
+	Quarantine Quarantine
+	// Checkpoints and Reader find and fill the gaps that the trigger leaves.
+	// Without Checkpoints (nil) nobody looks for them.
+	Checkpoints Checkpoints
+	Reader      Reader
+	Logger      *slog.Logger
+}
+
+// Service relays. It is safe for concurrent use.
+type Service struct {
+	c Config
+
+	mu    sync.Mutex
+	known map[string]position // by the checkpoint's id
+}
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{c: c, known: map[string]position{}} }
+
+// Relay hands the batch over, and what the trigger has skipped before it, and
+// returns nil only when all of that is durable. An event with a schema that is
+// newer than this code knows is an error, so that it is retried until an
+// instance is there that knows it; the other events of its batch go on.
+func (s *Service) Relay(ctx context.Context, b Batch) error {
+	if len(b.Events) == 0 {
+		return nil
+	}
+	if s.c.Checkpoints == nil {
+		return s.handOver(ctx, b)
+	}
+	if err := s.fillGap(ctx, b); err != nil {
+		return err
+	}
+	if err := s.handOver(ctx, b); err != nil {
+		return err
+	}
+	return s.advance(ctx, b)
+}
+
+// handOver makes the events of a batch durable.
+func (s *Service) handOver(ctx context.Context, b Batch) error {
+	var readable []Event
+	var messages []message.Queued
+	var newer error
+	for _, e := range b.Events {
+		m, err := s.read(e)
+		switch {
+		case err == nil:
+			readable = append(readable, e)
+			messages = append(messages, m)
+		case errors.Is(err, message.ErrNewerSchema):
+			newer = fmt.Errorf("relay event %d of partition %s: %w", e.SequenceNumber, b.Partition, err)
+		default:
+			if err := s.keep(ctx, b, e, quarantine.ReasonUnreadable, err); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.send(ctx, b, readable, messages); err != nil {
+		return err
+	}
+	s.c.Logger.DebugContext(ctx, "relayed", "partition", b.Partition,
+		"events", len(b.Events), "messages", len(messages))
+	return newer
+}
+
+// read makes the message of an event. Its body is the event's, unchanged.
+func (s *Service) read(e Event) (message.Queued, error) {
+	envelope, err := message.Decode(e.Body)
+	if err != nil {
+		return message.Queued{}, err
+	}
+	if envelope.OperationID == "" {
+		return message.Queued{}, errors.New("the envelope names no operation")
+	}
+	return message.Queued{
+		Queue: s.c.Queue, MessageID: envelope.OperationID, Body: e.Body,
+		TraceParent: envelope.TraceParent,
+	}, nil
+}
+
+// send sends the messages in as few batches as possible. Should the queue
+// refuse one for good, each is sent alone, so that only that one is kept back.
+func (s *Service) send(ctx context.Context, b Batch, events []Event, messages []message.Queued) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	err := s.c.Sender.Send(ctx, messages...)
+	if err == nil {
+		return nil
+	}
+	if !failure.Is(err, failure.Invalid) {
+		return fmt.Errorf("relay %d events of partition %s: %w", len(messages), b.Partition, err)
+	}
+	for i, m := range messages {
+		err := s.c.Sender.Send(ctx, m)
+		if failure.Is(err, failure.Invalid) {
+			err = s.keep(ctx, b, events[i], ReasonTooLarge, err)
+		}
+		if err != nil {
+			return fmt.Errorf("relay event %d of partition %s: %w", events[i].SequenceNumber, b.Partition, err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) keep(ctx context.Context, b Batch, e Event, reason string, cause error) error {
+	entry := quarantine.Entry{
+		Source: quarantine.EventSource(b.Hub, b.Partition), SequenceNumber: e.SequenceNumber,
+		Reason: reason, Detail: cause.Error(), Properties: e.Properties,
+		TransactionID: quarantine.TransactionOf(e.Body),
+	}
+	entry.SetBody(e.Body)
+	return s.c.Quarantine.Keep(ctx, entry)
+}
