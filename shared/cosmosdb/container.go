@@ -1,0 +1,132 @@
+package cosmosdb
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+)
+
+// DefaultPage is the number of documents in a page unless asked otherwise.
+const DefaultPage = 100
+
+// Container has the operations on the documents of one container. All their
+// errors are failures whose kind failure.KindOf tells. A write that failed with
+// a transient failure may have taken effect; since the client repeats such
+// writes, even a Conflict may be with one's own. It is safe for concurrent use.
+type Container struct {
+	db     *Database
+	client *azcosmos.ContainerClient
+	name   string
+}
+
+// Container returns the container with that name. Whether it exists shows
+// with the first operation.
+func (db *Database) Container(name string) (*Container, error) {
+	client, err := db.client.NewContainer(db.id, name)
+	if err != nil {
+		return nil, fmt.Errorf("container %q: %w", name, err)
+	}
+	return &Container{db: db, client: client, name: name}, nil
+}
+
+// Read returns a document and its ETag. NotFound if there is none.
+func (c *Container) Read(ctx context.Context, partitionKey, id string) (doc []byte, etag string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
+	defer cancel()
+	r, err := c.client.ReadItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, nil)
+	if err != nil {
+		return nil, "", c.judge(ctx, "read", id, err)
+	}
+	return r.Value, string(r.ETag), nil
+}
+
+// Create stores a new document and returns its ETag. Conflict if the id is
+// taken in its partition.
+func (c *Container) Create(ctx context.Context, partitionKey, id string, doc []byte) (etag string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
+	defer cancel()
+	r, err := c.client.CreateItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), doc, nil)
+	return string(r.ETag), c.judge(ctx, "create", id, err)
+}
+
+// Replace stores a document in place of the one that has the ETag, and returns
+// the new ETag. Conflict if the ETag is another, NotFound if there is no
+// document.
+func (c *Container) Replace(ctx context.Context, partitionKey, id string, doc []byte, etag string) (newETag string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
+	defer cancel()
+	match := azcore.ETag(etag)
+	r, err := c.client.ReplaceItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, doc,
+		&azcosmos.ItemOptions{IfMatchEtag: &match})
+	return string(r.ETag), c.judge(ctx, "replace", id, err)
+}
+
+// Upsert stores a document whether there is one or not, and returns its ETag.
+func (c *Container) Upsert(ctx context.Context, partitionKey, id string, doc []byte) (etag string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
+	defer cancel()
+	r, err := c.client.UpsertItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), doc, nil)
+	return string(r.ETag), c.judge(ctx, "upsert", id, err)
+}
+
+// Delete removes a document. NotFound if there is none.
+func (c *Container) Delete(ctx context.Context, partitionKey, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
+	defer cancel()
+	_, err := c.client.DeleteItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, nil)
+	return c.judge(ctx, "delete", id, err)
+}
+
+// Query selects documents.
+type Query struct {
+	// Text is the query; it names its parameters with @.
+	Text       string
+	Parameters map[string]any // by name, with the @
+	// PartitionKey limits the query to one partition; nil asks all of them.
+	PartitionKey *string
+	// Continuation is what the previous page gave; "" asks for the first.
+	Continuation string
+	// Max is the largest number of documents in the page; 0 means DefaultPage.
+	Max int
+}
+
+// Page returns a page of what a query selects, in no order, and the
+// continuation of the next page ("" after the last). A page may be empty and
+// still have a continuation.
+func (c *Container) Page(ctx context.Context, q Query) (docs [][]byte, next string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
+	defer cancel()
+	key := azcosmos.NewPartitionKey()
+	if q.PartitionKey != nil {
+		key = azcosmos.NewPartitionKeyString(*q.PartitionKey)
+	}
+	options := &azcosmos.QueryOptions{PageSizeHint: int32(q.Max)}
+	if q.Max <= 0 {
+		options.PageSizeHint = DefaultPage
+	}
+	if q.Continuation != "" {
+		options.ContinuationToken = &q.Continuation
+	}
+	for name, value := range q.Parameters {
+		options.QueryParameters = append(options.QueryParameters, azcosmos.QueryParameter{Name: name, Value: value})
+	}
+	r, err := c.client.NewQueryItemsPager(q.Text, key, options).NextPage(ctx)
+	if err != nil {
+		return nil, "", c.judge(ctx, "query", "", err)
+	}
+	if r.ContinuationToken != nil {
+		next = *r.ContinuationToken
+	}
+	return r.Items, next, nil
+}
+
+func (c *Container) judge(ctx context.Context, op, id string, err error) error {
+	if id != "" {
+		id = c.name + "/" + id
+	} else {
+		id = c.name
+	}
+	return judge(ctx, op, id, err)
+}

@@ -1,0 +1,44 @@
+package cosmosdb
+
+import (
+	"context"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+)
+
+// Requests implements ingest.Requests.
+type Requests struct{ c *Container }
+
+var _ ingest.Requests = (*Requests)(nil)
+
+// NewRequests returns the store of the requests.
+func NewRequests(db *Database) (*Requests, error) {
+	c, err := db.Container(RequestsContainer)
+	return &Requests{c}, err
+}
+
+// CreateIfAbsent stores r unless there is one with its id, and returns the
+// stored one.
+func (s *Requests) CreateIfAbsent(ctx context.Context, r ingest.Request) (ingest.Request, error) {
+	doc, err := encode(r, "create request", r.ID)
+	if err != nil {
+		return ingest.Request{}, err
+	}
+	_, err = s.c.Create(ctx, r.ID, r.ID, doc)
+	if failure.Is(err, failure.Conflict) {
+		return s.Read(ctx, r.ID)
+	}
+	return r, err
+}
+
+// Read returns a request.
+func (s *Requests) Read(ctx context.Context, id string) (ingest.Request, error) {
+	var r ingest.Request
+	doc, _, err := s.c.Read(ctx, id, id)
+	if err != nil {
+		return r, err
+	}
+	err = decode(doc, &r, "read request", id)
+	return r, err
+}

@@ -1,0 +1,99 @@
+package eventhubs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
+
+	"github.com/fabrikam/drone-delivery/shared/relay"
+)
+
+// MaxRead is the largest number of events that Between returns.
+const MaxRead = 200
+
+// Reader reads a hub beside the trigger. It is safe for concurrent use. Close
+// must be called.
+type Reader struct {
+	client  *azeventhubs.ConsumerClient
+	hub     string
+	timeout time.Duration
+}
+
+var _ relay.Reader = (*Reader)(nil)
+
+// OpenReader returns a Reader. It connects with its first operation. The
+// consumer group must not be the trigger's, whose receivers would refuse any
+// other; $Default is always there.
+func OpenReader(c Connection, o Options, consumerGroup string) (*Reader, error) {
+	o, err := o.complete(c)
+	if err != nil {
+		return nil, err
+	}
+	options := &azeventhubs.ConsumerClientOptions{RetryOptions: o.retry()}
+	var client *azeventhubs.ConsumerClient
+	if c.ConnectionString != "" {
+		client, err = azeventhubs.NewConsumerClientFromConnectionString(c.ConnectionString, o.Hub, consumerGroup, options)
+	} else {
+		client, err = azeventhubs.NewConsumerClient(c.Namespace, o.Hub, consumerGroup, c.Credential, options)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open Event Hubs: %w", err)
+	}
+	return &Reader{client: client, hub: o.Hub, timeout: o.Timeout}, nil
+}
+
+// Between returns the oldest events of a partition with sequence numbers
+// between after and before, both excluded: at most MaxRead, and none when the
+// hub has none.
+func (r *Reader) Between(ctx context.Context, partition string, after, before int64) ([]relay.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	id := r.hub + "/" + partition
+	properties, err := r.client.GetPartitionProperties(ctx, partition, nil)
+	if err != nil {
+		return nil, judge(ctx, "read properties of partition", id, err)
+	}
+	// Only as many events are asked for as are there: the SDK waits for more.
+	first := max(after+1, properties.BeginningSequenceNumber)
+	end := min(before, properties.LastEnqueuedSequenceNumber+1, first+MaxRead)
+	if first >= end || properties.IsEmpty {
+		return nil, nil
+	}
+	client, err := r.client.NewPartitionClient(partition, &azeventhubs.PartitionClientOptions{
+		StartPosition: azeventhubs.StartPosition{SequenceNumber: &first, Inclusive: true},
+	})
+	if err != nil {
+		return nil, judge(ctx, "open partition", id, err)
+	}
+	received, err := client.ReceiveEvents(ctx, int(end-first), nil)
+	// The link is of no more use; that it can't be closed changes nothing.
+	_ = client.Close(ctx)
+	if err != nil {
+		return nil, judge(ctx, "read partition", id, err)
+	}
+	var events []relay.Event
+	for _, e := range received {
+		if e.SequenceNumber < before {
+			events = append(events, decode(e))
+		}
+	}
+	return events, nil
+}
+
+func decode(e *azeventhubs.ReceivedEventData) relay.Event {
+	out := relay.Event{SequenceNumber: e.SequenceNumber, Offset: e.Offset, Body: e.Body, Properties: e.Properties}
+	if e.EnqueuedTime != nil {
+		out.EnqueuedAt = *e.EnqueuedTime
+	}
+	return out
+}
+
+// Close closes the connection. What is being read fails.
+func (r *Reader) Close(ctx context.Context) error {
+	if err := r.client.Close(ctx); err != nil {
+		return fmt.Errorf("close Event Hubs: %w", err)
+	}
+	return nil
+}

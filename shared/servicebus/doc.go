@@ -1,0 +1,2 @@
+// Package servicebus sends messages to Azure Service Bus queues.
+package servicebus
