@@ -1,0 +1,102 @@
+package host
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
+)
+
+// defaultBodyLimit is the host's limit for request bodies, in bytes.
+const defaultBodyLimit = 104857600
+
+// An httpFunction serves the requests of one HTTP function.
+type httpFunction struct {
+	*config.Function
+	serve func(w http.ResponseWriter, r *http.Request, params map[string]string)
+}
+
+// newHTTPFunction chooses the mode: proxying needs the host.json switch and
+// exactly an httpTrigger and an http output; everything else is invoked with
+// an envelope.
+func (h *Host) newHTTPFunction(f *config.Function) *httpFunction {
+	fn := &httpFunction{Function: f}
+	if h.app.Host.Handler.Proxy && f.HTTPOutput != "" {
+		proxy := h.newProxy(f)
+		fn.serve = func(w http.ResponseWriter, r *http.Request, _ map[string]string) { proxy.ServeHTTP(w, r) }
+	} else {
+		fn.serve = func(w http.ResponseWriter, r *http.Request, params map[string]string) {
+			h.serveEnvelope(f, w, r, params)
+		}
+	}
+	return fn
+}
+
+// newFront is the handler of everything that arrives over HTTP.
+func (h *Host) newFront() http.Handler {
+	limit := int64(defaultBodyLimit)
+	if text, ok := h.app.Settings.Lookup("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT"); ok {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+			limit = n
+		} else {
+			h.cfg.Logger.Warn("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT is no number of bytes above zero and has no effect", "value", text)
+		}
+	}
+	functions := newThrottle(h.app.Host.HTTP.MaxConcurrent, h.app.Host.HTTP.MaxOutstanding, http.HandlerFunc(h.serveFunction))
+	admin := h.newAdmin()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > limit {
+			fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request body is larger than %d bytes", limit))
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		switch path := r.URL.EscapedPath(); {
+		case path == "/admin" || strings.HasPrefix(strings.ToLower(path), "/admin/"):
+			admin.ServeHTTP(w, r)
+		case path == "/" && h.app.Host.HTTP.RoutePrefix != "":
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = fmt.Fprintln(w, "Your Functions host is up and running.") // to a client that may have gone
+		default:
+			functions.ServeHTTP(w, r)
+		}
+	})
+}
+
+// serveFunction finds the function of a request and calls it.
+func (h *Host) serveFunction(w http.ResponseWriter, r *http.Request) {
+	path, ok := cutRoutePrefix(r.URL.EscapedPath(), h.app.Host.HTTP.RoutePrefix)
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	fn, params, ok := h.routes.Lookup(r.Method, path)
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	if !h.authorized(r, fn.Trigger.AuthLevel) {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	fn.serve(w, r, params)
+}
+
+// cutRoutePrefix takes "/prefix/" off a path, without regard to case.
+func cutRoutePrefix(path, prefix string) (string, bool) {
+	path = strings.TrimPrefix(path, "/")
+	if prefix == "" {
+		return path, true
+	}
+	if len(path) < len(prefix) || !strings.EqualFold(path[:len(prefix)], prefix) {
+		return "", false
+	}
+	rest := path[len(prefix):]
+	return strings.TrimPrefix(rest, "/"), rest == "" || rest[0] == '/'
+}
+
+// fail answers with a status and a reason.
+func fail(w http.ResponseWriter, status int, reason string) {
+	http.Error(w, reason, status)
+}

@@ -1,0 +1,100 @@
+package payload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var errTrailing = errors.New("text after the JSON value")
+
+// An Invocation is one request to a handler: POST /<Function> with this body.
+type Invocation struct {
+	Data     Fields
+	Metadata Fields
+}
+
+// Sys is what the host adds to every invocation's metadata.
+type Sys struct {
+	MethodName string // the function's name
+	UtcNow     time.Time
+	RandGuid   string
+}
+
+// Retry is the state of a retry policy.
+type Retry struct {
+	Count    int   // attempts before this one
+	MaxCount int   // -1 for ever
+	Err      error // of the attempt before, nil for the first
+}
+
+// Encode writes the body. retry is nil for functions without a retry policy.
+// Metadata whose name ends in "trigger" is left out, as the host does.
+func (i Invocation) Encode(sys Sys, retry *Retry) ([]byte, error) {
+	var meta Fields
+	for _, e := range i.Metadata.list {
+		if !strings.HasSuffix(strings.ToLower(e.name), "trigger") {
+			meta.Set(e.name, e.value)
+		}
+	}
+	if retry != nil {
+		if err := meta.objects("RetryContext", retryContext(*retry)); err != nil {
+			return nil, err
+		}
+	}
+	err := meta.objects("sys", struct {
+		MethodName, UtcNow, RandGuid string
+	}{sys.MethodName, fraction(sys.UtcNow) + "Z", sys.RandGuid})
+	if err != nil {
+		return nil, err
+	}
+	// A RawMessage would be compacted and its HTML characters escaped by
+	// json.Marshal; the fields write themselves.
+	data, err := i.Data.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := meta.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, `{"Data":%s,"Metadata":%s}`, data, metadata), nil
+}
+
+type exception struct {
+	Message string
+}
+
+func retryContext(r Retry) any {
+	out := struct {
+		RetryCount, MaxRetryCount int
+		Exception                 *exception
+	}{RetryCount: r.Count, MaxRetryCount: r.MaxCount}
+	if r.Err != nil {
+		out.Exception = &exception{r.Err.Error()}
+	}
+	return out
+}
+
+// DataType is how a trigger wants its value.
+type DataType int
+
+// The data types of function.json.
+const (
+	String DataType = iota // dataType "string", or none
+	Binary                 // dataType "binary"
+)
+
+// single encodes one trigger value.
+func (t DataType) single(body []byte, text func() (string, error)) (json.RawMessage, error) {
+	if t == Binary {
+		return Bytes(body), nil
+	}
+	s, err := text()
+	if err != nil {
+		return nil, err
+	}
+	return Text(s)
+}

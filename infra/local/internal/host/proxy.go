@@ -1,0 +1,160 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/host/process"
+)
+
+// errFrontEnd is an exchange that the front end has cut.
+var errFrontEnd = errors.New("no byte within the front end's time limit")
+
+// A proxy forwards the requests of one function to the handler as they are,
+// streaming in both directions (enableProxyingHttpRequest).
+type proxy struct {
+	host    *Host
+	fn      *config.Function
+	reverse *httputil.ReverseProxy
+}
+
+func (h *Host) newProxy(f *config.Function) *proxy {
+	target, err := url.Parse(h.url)
+	if err != nil {
+		panic("host: own handler URL " + h.url) // made of a number by prepareHandler
+	}
+	p := &proxy{host: h, fn: f}
+	p.reverse = &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { rewrite(r, target) },
+		Transport:      &retryRefused{host: h},
+		ModifyResponse: watchResponse,
+		ErrorHandler:   p.failed,
+		BufferPool:     &buffers{},
+		ErrorLog:       slog.NewLogLogger(h.cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	return p
+}
+
+// rewrite keeps path, query, host and forwarding headers as they came.
+func rewrite(r *httputil.ProxyRequest, target *url.URL) {
+	r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	r.Out.Host = r.In.Host
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values := r.In.Header.Values(name); values != nil {
+			r.Out.Header[name] = values
+		}
+	}
+	id := uuid.NewString()
+	r.Out.Header.Set("X-Azure-Functions-InvocationId", id)
+	r.Out.Header.Set("x-ms-invocation-id", id)
+	r.Out.Header.Set("X-Azure-Functions-HostVersion", Version)
+}
+
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	if err := p.host.awaitHandler(ctx); err != nil {
+		p.failed(w, r, fmt.Errorf("wait for the handler: %w", err))
+		return
+	}
+	pid := p.host.sup.PID()
+	idle := &idleTimer{limit: p.host.cfg.FrontEndTimeout}
+	idle.timer = time.AfterFunc(idle.limit, func() { cancel(errFrontEnd) })
+	defer idle.timer.Stop()
+	if limit := p.host.app.Host.FunctionTimeout; limit > 0 {
+		t := time.AfterFunc(limit, func() { cancel(ErrFunctionTimeout) })
+		defer t.Stop()
+	}
+	// Deferred: the reverse proxy panics with http.ErrAbortHandler when an
+	// answer breaks off in the middle.
+	defer func() {
+		if errors.Is(context.Cause(ctx), ErrFunctionTimeout) {
+			p.host.cfg.Logger.Error(fmt.Sprintf("Timeout value of %s was exceeded by function: Functions.%s. The handler is killed and starts again; all its other invocations fail.",
+				p.host.app.Host.FunctionTimeout, p.fn.Name))
+			p.host.sup.Restart(pid)
+		}
+	}()
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &watchedBody{r.Body, idle}
+	}
+	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(ctx, idleKey{}, idle)))
+}
+
+// failed answers for a handler that didn't.
+func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	cause := context.Cause(r.Context())
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request body is larger than %d bytes", tooLarge.Limit))
+		return
+	case errors.Is(cause, errFrontEnd):
+		fail(w, http.StatusGatewayTimeout, "the function did not answer within the front end's limit of "+p.host.cfg.FrontEndTimeout.String())
+		err = cause
+	case errors.Is(cause, ErrFunctionTimeout):
+		fail(w, http.StatusInternalServerError, ErrFunctionTimeout.Error())
+		return // ServeHTTP logs it
+	case cause != nil:
+		p.host.cfg.Logger.Debug("the client left", "function", p.fn.Name)
+		return
+	case errors.Is(err, process.ErrStopped):
+		fail(w, http.StatusServiceUnavailable, "the host is stopping")
+	default:
+		fail(w, http.StatusInternalServerError, "the handler did not answer")
+	}
+	p.host.cfg.Logger.Error(fmt.Sprintf("Executed 'Functions.%s' (Failed)", p.fn.Name), "method", r.Method, "path", r.URL.Path, "error", err)
+}
+
+// idleTimer cuts an exchange in which nothing moves.
+type idleTimer struct {
+	limit time.Duration
+	timer *time.Timer
+}
+
+type idleKey struct{}
+
+func watchResponse(resp *http.Response) error {
+	if idle, ok := resp.Request.Context().Value(idleKey{}).(*idleTimer); ok && resp.StatusCode != http.StatusSwitchingProtocols {
+		idle.timer.Reset(idle.limit)
+		resp.Body = &watchedBody{resp.Body, idle}
+	}
+	return nil
+}
+
+// watchedBody resets the idle timer with every read.
+type watchedBody struct {
+	io.ReadCloser
+	idle *idleTimer
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.idle.timer.Reset(b.idle.limit)
+	}
+	return n, err
+}
+
+// buffers lends copy buffers to the reverse proxies.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[]byte); ok {
+		return *p
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
