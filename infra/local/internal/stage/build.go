@@ -1,0 +1,34 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// build compiles the handler to path. It is static for both targets, so that
+// the binary runs on any Linux of its architecture.
+func build(ctx context.Context, o Options, path string) error {
+	args := []string{"build", "-trimpath", "-o", path}
+	env := append(os.Environ(), "CGO_ENABLED=0")
+	if o.Target == Azure {
+		args = append(args, "-ldflags=-s -w")
+		env = append(env, "GOOS=linux", "GOARCH=amd64")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./handlers")...)
+	cmd.Dir = o.Project
+	cmd.Env = env
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("stage: the go command is not on PATH; install Go or add its bin folder: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("stage: go build ./handlers: %w\n%s", err, output.Bytes())
+	}
+	return os.Chmod(path, 0o755)
+}
