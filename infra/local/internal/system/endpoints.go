@@ -1,0 +1,48 @@
+package system
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Endpoints are what a running system serves: addresses, and connection strings
+// for the clients of the services.
+type Endpoints struct {
+	HTTP   string `json:"http,omitempty"`
+	AMQP   string `json:"amqp"`
+	Cosmos string `json:"cosmos"`
+
+	ServiceBus string `json:"serviceBus"`
+	EventHubs  string `json:"eventHubs"`
+	CosmosDB   string `json:"cosmosDB"`
+}
+
+// Endpoints returns the addresses and the connection strings.
+func (e *Emulators) Endpoints() Endpoints {
+	return Endpoints{
+		AMQP: e.AMQPAddress(), Cosmos: e.CosmosAddress(),
+		ServiceBus: e.ServiceBus(), EventHubs: e.ServiceBus(), CosmosDB: e.CosmosDB(),
+	}
+}
+
+// Settings are the app's settings for these endpoints.
+func (e Endpoints) Settings() map[string]string {
+	return map[string]string{"ServiceBus": e.ServiceBus, "EventHubs": e.EventHubs, "CosmosDB": e.CosmosDB}
+}
+
+// Write writes the endpoints into a file, for other tools.
+func (e Endpoints) Write(path string) error {
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write endpoints: %w", err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write endpoints: %w", err)
+	}
+	return nil
+}

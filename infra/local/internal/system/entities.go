@@ -1,0 +1,91 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+)
+
+// The key of Microsoft's own emulators, which tools know.
+const (
+	keyName = "RootManageSharedAccessKey"
+	key     = "SAS_KEY_VALUE"
+)
+
+// partitions is how many partitions the hub has here.
+const partitions = 4
+
+// runtimeDatabase holds what the runtime itself keeps: the Event Hubs
+// checkpoints and the state of timers, which the real host keeps in a storage
+// account.
+const (
+	runtimeDatabase      = "runtime"
+	checkpointsContainer = "checkpoints"
+	timersContainer      = "timers"
+)
+
+var runtimeContainers = []cosmosdb.ContainerSpec{
+	{Name: checkpointsContainer, PartitionKey: "/id"},
+	{Name: timersContainer, PartitionKey: "/id"},
+}
+
+// entities are the hub and the queues that the app's settings name.
+func entities(s settings.Settings) broker.Config {
+	queue := func(name string) broker.QueueConfig {
+		return broker.QueueConfig{
+			Name:               name,
+			LockDuration:       s.Budgets.MessageLock,
+			MaxDeliveryCount:   s.Budgets.MaxDeliveryCount,
+			DuplicateWindow:    s.Budgets.DuplicateWindow,
+			DefaultTTL:         s.Budgets.QueueTTL,
+			DeadLetterOnExpiry: true,
+		}
+	}
+	return broker.Config{
+		KeyName: keyName, Key: key,
+		Queues: []broker.QueueConfig{queue(s.DeliveriesQueue), queue(s.CompensationsQueue)},
+		Hubs: []broker.HubConfig{{
+			Name: s.EventHub, Partitions: partitions,
+			ConsumerGroups: []string{s.ConsumerGroup}, Retention: s.Budgets.HubRetention,
+		}},
+	}
+}
+
+// createContainers makes the database and the containers, those excepted that
+// are there already.
+func createContainers(ctx context.Context, client *azcosmos.Client, database string, containers []cosmosdb.ContainerSpec) error {
+	_, err := client.CreateDatabase(ctx, azcosmos.DatabaseProperties{ID: database}, nil)
+	if err != nil && !exists(err) {
+		return fmt.Errorf("create database %s: %w", database, err)
+	}
+	db, err := client.NewDatabase(database)
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", database, err)
+	}
+	for _, c := range containers {
+		properties := azcosmos.ContainerProperties{
+			ID:                     c.Name,
+			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}},
+		}
+		if c.DefaultTTLSeconds != 0 {
+			ttl := int32(c.DefaultTTLSeconds)
+			properties.DefaultTimeToLive = &ttl
+		}
+		if _, err := db.CreateContainer(ctx, properties, nil); err != nil && !exists(err) {
+			return fmt.Errorf("create container %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func exists(err error) bool {
+	var answer *azcore.ResponseError
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusConflict
+}

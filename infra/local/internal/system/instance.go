@@ -1,0 +1,180 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
+)
+
+// InstanceConfig says which app an instance of the Functions host runs, and
+// with what.
+type InstanceConfig struct {
+	Name     string            // shown in logs and notices
+	App      string            // the staged folder
+	HTTP     string            // address to listen on
+	Settings map[string]string // win over the environment and local.settings.json
+	// State is the connection string of the Cosmos DB that holds checkpoints
+	// and timers.
+	State      string
+	Logger     *slog.Logger
+	HandlerLog func(line string, stderr bool)
+	// Notice tells people what the platform does, such as replacing a host.
+	Notice func(string)
+}
+
+// Instance runs one Functions host, and a new one in its place whenever it
+// stops, as the platform does. Close must be called.
+type Instance struct {
+	c        InstanceConfig
+	env      environment
+	client   *azcosmos.Client
+	address  string // fixed by the first listen
+	cancel   context.CancelFunc
+	finished chan struct{}
+	err      error // why it ended, once finished is closed
+
+	mu      sync.Mutex
+	current *host.Host
+}
+
+// StartInstance starts the host and returns when it serves. Without a State the
+// app's own Cosmos DB holds the runtime's containers, too.
+func StartInstance(ctx context.Context, c InstanceConfig) (*Instance, error) {
+	env, err := newEnvironment(c.App, c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	if c.State == "" {
+		c.State = env.get("CosmosDB")
+	}
+	client, err := azcosmos.NewClientFromConnectionString(c.State, nil)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the runtime's Cosmos DB: %w", err)
+	}
+	if err := createContainers(ctx, client, runtimeDatabase, runtimeContainers); err != nil {
+		return nil, err
+	}
+	i := &Instance{c: c, env: env, client: client, address: c.HTTP, finished: make(chan struct{})}
+	first, err := i.newHost()
+	if err != nil {
+		return nil, err
+	}
+	// The instance outlives the call that starts it: Close ends it.
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	i.cancel = cancel
+	go i.run(running, first)
+	select {
+	case <-first.Ready():
+		return i, nil
+	case <-i.finished:
+		return nil, errors.Join(fmt.Errorf("%s: the host stopped before it was ready", c.Name), i.err)
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), i.Close())
+	}
+}
+
+// newHost makes a host that listens on the instance's address.
+func (i *Instance) newHost() (*host.Host, error) {
+	listener, err := listen(i.address, "-http")
+	if err != nil {
+		return nil, err
+	}
+	i.address = listener.Addr().String()
+	i.env.set["WEBSITE_HOSTNAME"] = i.address
+	checkpoints, timers, err := i.state()
+	if err == nil {
+		var h *host.Host
+		h, err = host.New(host.Config{
+			ScriptRoot: i.c.App, Settings: i.env.all(), Listener: listener,
+			Checkpoints: checkpoints, Timers: timers,
+			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,
+		})
+		if err == nil {
+			i.mu.Lock()
+			i.current = h
+			i.mu.Unlock()
+			return h, nil
+		}
+	}
+	return nil, errors.Join(err, closeListener(listener))
+}
+
+// state opens what the host keeps its state in.
+func (i *Instance) state() (azeventhubs.CheckpointStore, host.TimerStore, error) {
+	checkpoints, err := i.client.NewContainer(runtimeDatabase, checkpointsContainer)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open container %s: %w", checkpointsContainer, err)
+	}
+	timers, err := i.client.NewContainer(runtimeDatabase, timersContainer)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open container %s: %w", timersContainer, err)
+	}
+	return host.NewCosmosCheckpoints(checkpoints), host.NewCosmosTimers(timers), nil
+}
+
+func closeListener(l net.Listener) error {
+	if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// run keeps a host running until ctx ends.
+func (i *Instance) run(ctx context.Context, h *host.Host) {
+	defer close(i.finished)
+	for {
+		err := h.Run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, host.ErrHandlerExceededRestarts) || !served(h) {
+			i.err = err
+			return
+		}
+		i.c.Notice(fmt.Sprintf("%s stopped: %v; a new one takes its place", i.c.Name, err))
+		if h, err = i.newHost(); err != nil {
+			i.err = fmt.Errorf("replace %s: %w", i.c.Name, err)
+			return
+		}
+	}
+}
+
+// served reports whether the host has ever been ready. One that has not would
+// not be after a replacement either.
+func served(h *host.Host) bool {
+	select {
+	case <-h.Ready():
+		return true
+	default:
+		return false
+	}
+}
+
+// Address returns where the instance listens.
+func (i *Instance) Address() string { return i.address }
+
+// Host returns the host that runs now.
+func (i *Instance) Host() *host.Host {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.current
+}
+
+// Finished is closed when the instance has ended and no host takes its place.
+func (i *Instance) Finished() <-chan struct{} { return i.finished }
+
+// Close stops the host and its handler and waits for both. It returns why the
+// instance ended, if it ended by itself.
+func (i *Instance) Close() error {
+	i.cancel()
+	<-i.finished
+	i.client.Close()
+	return i.err
+}

@@ -1,0 +1,204 @@
+package system_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+)
+
+// app is the staged app that all tests of the package run.
+var app string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "system-test")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		project, err := stage.FindProject(".")
+		if err == nil {
+			app = filepath.Join(dir, "app")
+			err = stage.Stage(context.Background(), stage.Options{Project: project, Out: app, Target: stage.Local})
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// freePorts are addresses that no other test has.
+var freePorts = system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}
+
+// short are time budgets that keep their order and make a recovery quick.
+var short = map[string]string{
+	"CALL_TIMEOUT_SECONDS": "1", "STEP_TIMEOUT_SECONDS": "2", "INVOCATION_TIMEOUT_SECONDS": "3",
+	"LEASE_SECONDS": "7", "LATER_MIN_SECONDS": "0.2", "LATER_MAX_SECONDS": "2",
+	"MESSAGE_LOCK_SECONDS": "5", "SWEEP_SCHEDULE": "* * * * * *",
+	"FLIGHT_TIME_SCALE": "0.0005",
+}
+
+// run is a running system of one test.
+type run struct {
+	*system.System
+	t       *testing.T
+	mu      sync.Mutex
+	notices []string
+	log     bytes.Buffer
+}
+
+// start runs the app with settings on top of the default ones. When the test
+// fails, the log is printed.
+func start(t *testing.T, settings ...map[string]string) *run {
+	t.Helper()
+	set := map[string]string{}
+	for _, s := range settings {
+		maps.Copy(set, s)
+	}
+	r := &run{t: t}
+	s, err := system.Start(t.Context(), system.Config{
+		App: app, Addresses: freePorts, Settings: set,
+		Logger:     slog.New(slog.NewTextHandler(r, nil)),
+		HandlerLog: func(line string, _ bool) { fmt.Fprintln(r, line) },
+		Notice: func(text string) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.notices = append(r.notices, text)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.System = s
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("log:\n%s", r.log.Bytes())
+		}
+	})
+	if err := workload.Seed(t.Context(), r.url("")); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Write takes the log.
+func (r *run) Write(line []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log.Write(line)
+}
+
+func (r *run) url(path string) string { return "http://" + r.Endpoints().HTTP + path }
+
+// answer is what came back from the app.
+type answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+func (r *run) call(method, path, body string) answer {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url(path), strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, data}
+}
+
+// want calls and fails the test unless the status is as wanted.
+func (r *run) want(status int, method, path, body string) answer {
+	r.t.Helper()
+	a := r.call(method, path, body)
+	if a.Status != status {
+		r.t.Fatalf("%s %s: %d %s, want %d", method, path, a.Status, a.Body, status)
+	}
+	return a
+}
+
+func decode[T any](t *testing.T, a answer) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(a.Body, &v); err != nil {
+		t.Fatalf("%s: %v", a.Body, err)
+	}
+	return v
+}
+
+type progress struct {
+	State, Cause, Reason string
+	Revision             int
+	Observed             bool
+	Steps                []struct{ Name, State, Effect string }
+	Operations           []struct{ ID, Kind, State, Reason string }
+}
+
+func (p progress) operation(id string) string {
+	for _, o := range p.Operations {
+		if o.ID == id {
+			return o.State
+		}
+	}
+	return ""
+}
+
+// await reads a transaction until it is as wanted.
+func (r *run) await(id, what string, ok func(progress) bool) progress {
+	r.t.Helper()
+	deadline := time.NewTimer(40 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		a := r.want(http.StatusOK, http.MethodGet, "/api/deliveryrequests/"+id, "")
+		if p := decode[progress](r.t, a); ok(p) {
+			return p
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			r.t.Fatalf("%s is not %s: %s", id, what, a.Body)
+		}
+	}
+}
+
+// request is the body of a delivery request.
+func request(packageID string, pickup time.Time) string {
+	return fmt.Sprintf(`{"ownerId":"owner-1","pickup":{"latitude":47.6,"longitude":-122.3},
+		"dropOff":{"latitude":47.62,"longitude":-122.31},"pickupTime":%q,"deliverBy":%q,"expedited":false,
+		"confirmationRequired":"None","packageInfo":{"packageId":%q,"size":"Small","weightKg":1.5,"tag":"books"}}`,
+		pickup.UTC().Format(time.RFC3339), pickup.Add(5*time.Hour).UTC().Format(time.RFC3339), packageID)
+}
