@@ -1,0 +1,203 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Config says what to send where.
+type Config struct {
+	URL         string // of the app, such as http://127.0.0.1:7071
+	Items       []Item
+	Concurrency int // requests at once; 0 means 32
+	// Poison puts one unreadable event on the hub, past the ingestion.
+	Poison func(context.Context) error
+	// Quarantined counts what is in the quarantine.
+	Quarantined func(context.Context) (int, error)
+}
+
+// Tally counts a run while it goes on. It is safe for concurrent use.
+type Tally struct {
+	Sent, Accepted, Final atomic.Int64
+}
+
+// delivery is one planned item and what became of it.
+type delivery struct {
+	Item
+	sent      time.Time
+	receipt   receipt
+	repeat    *receipt // the answer to the second send of a Duplicate
+	operation receipt  // of the cancel or reschedule
+	err       error    // why it was not accepted
+	last      view     // as last read
+}
+
+// Run sends the items, waits until each accepted one has reached a final state
+// and its operations have ended, and returns the summary. An error means that
+// the run could not be carried out; what went wrong with deliveries is in the
+// summary.
+func Run(ctx context.Context, c Config, tally *Tally) (*Summary, error) {
+	if c.Concurrency == 0 {
+		c.Concurrency = 32
+	}
+	api := newClient(c.URL, c.Concurrency)
+	defer api.close()
+	started := time.Now()
+
+	deliveries := make([]*delivery, len(c.Items))
+	for i := range c.Items {
+		deliveries[i] = &delivery{Item: c.Items[i]}
+	}
+	if err := c.Poison(ctx); err != nil {
+		return nil, fmt.Errorf("put the poison event on the hub: %w", err)
+	}
+	if err := sendAll(ctx, api, c.Concurrency, deliveries, tally); err != nil {
+		return nil, err
+	}
+	accepted := time.Since(started)
+	if err := follow(ctx, api, c.Concurrency, deliveries, tally); err != nil {
+		return nil, err
+	}
+	s := summarize(deliveries)
+	s.Accepting, s.Total = accepted, time.Since(started)
+	return s, countQuarantine(ctx, c, s)
+}
+
+func sendAll(ctx context.Context, api *client, concurrency int, deliveries []*delivery, tally *Tally) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency)
+	for _, d := range deliveries {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			d.send(ctx, api)
+			tally.Sent.Add(1)
+			if d.err == nil {
+				tally.Accepted.Add(1)
+			}
+			return ctx.Err()
+		})
+	}
+	return group.Wait()
+}
+
+// send makes all the requests that belong to one item.
+func (d *delivery) send(ctx context.Context, api *client) {
+	d.sent = time.Now()
+	if d.receipt, d.err = api.submit(ctx, d.Item); d.err != nil {
+		return
+	}
+	switch d.Kind {
+	case Duplicate:
+		var again receipt
+		if again, d.err = api.submit(ctx, d.Item); d.err == nil {
+			d.repeat = &again
+		}
+	case Cancelled:
+		d.operation, d.err = api.cancel(ctx, d.receipt.TransactionID, d.OperationKey)
+	case Rescheduled:
+		d.operation, d.err = api.reschedule(ctx, d.receipt.TransactionID, d.OperationKey, d.Change)
+	}
+}
+
+// follow reads every accepted delivery until it has ended.
+func follow(ctx context.Context, api *client, concurrency int, deliveries []*delivery, tally *Tally) error {
+	var open []*delivery
+	for _, d := range deliveries {
+		if d.receipt.TransactionID != "" {
+			open = append(open, d)
+		}
+	}
+	for pause := 50 * time.Millisecond; len(open) > 0; pause = min(2*pause, time.Second) {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("%d deliveries are still open, such as %s in state %s: %w",
+				len(open), open[0].receipt.TransactionID, open[0].last.State, ctx.Err())
+		}
+		var mu sync.Mutex
+		var still []*delivery
+		group, groupCtx := errgroup.WithContext(ctx)
+		group.SetLimit(concurrency)
+		for _, d := range open {
+			group.Go(func() error {
+				ended, err := d.look(groupCtx, api)
+				if err != nil {
+					return err
+				}
+				if ended {
+					tally.Final.Add(1)
+					return nil
+				}
+				mu.Lock()
+				still = append(still, d)
+				mu.Unlock()
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil && ctx.Err() == nil {
+			return err
+		}
+		open = still
+	}
+	return nil
+}
+
+// look reads the delivery once and reports whether nothing more will happen.
+func (d *delivery) look(ctx context.Context, api *client) (bool, error) {
+	v, err := api.progress(ctx, d.receipt.TransactionID)
+	if err != nil {
+		return false, err
+	}
+	d.last = v
+	return v.ended(d.operation.OperationID), nil
+}
+
+// ended reports whether nothing more will happen: the state is final, and every
+// operation has ended, also the one with that id, which may not have reached
+// the transaction yet ("" is none).
+func (v view) ended(operationID string) bool {
+	switch v.State {
+	case "Completed", "Rejected", "Compensated", "Cancelled", "GivenUp":
+	default:
+		return false
+	}
+	known := operationID == ""
+	for _, o := range v.Operations {
+		if o.State == "Pending" {
+			return false
+		}
+		known = known || o.ID == operationID
+	}
+	return known
+}
+
+// countQuarantine waits for the poison event to arrive in the quarantine: it
+// travels beside the deliveries, not before them.
+func countQuarantine(ctx context.Context, c Config, s *Summary) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		n, err := c.Quarantined(ctx)
+		if err != nil {
+			return fmt.Errorf("count the quarantine: %w", err)
+		}
+		s.Quarantined = n
+		if n > 0 {
+			s.judgeQuarantine()
+			return nil
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			s.judgeQuarantine()
+			return nil
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package workload
+
+import (
+	"context"
+	"errors"
+
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/eventhubs"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+)
+
+// Services reach past the app: to put the poison event where only a faulty
+// producer could put it, and to count what an operator would see. Close must
+// be called.
+type Services struct {
+	producer   *eventhubs.Producer
+	database   *cosmosdb.Database
+	quarantine *cosmosdb.Quarantine
+}
+
+// Target says where the services are, by connection strings and names.
+type Target struct {
+	EventHubs, EventHub string
+	CosmosDB, Database  string
+}
+
+// OpenServices connects to the services of a running system.
+func OpenServices(t Target) (*Services, error) {
+	s := &Services{}
+	var err error
+	s.producer, err = eventhubs.Open(eventhubs.Connection{ConnectionString: t.EventHubs}, eventhubs.Options{Hub: t.EventHub})
+	if err != nil {
+		return nil, err
+	}
+	s.database, err = cosmosdb.Open(cosmosdb.Connection{ConnectionString: t.CosmosDB}, cosmosdb.Options{Database: t.Database})
+	if err == nil {
+		s.quarantine, err = cosmosdb.NewQuarantine(s.database)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Poison puts an unreadable event on the hub.
+func (s *Services) Poison(ctx context.Context) error {
+	partitions, err := s.producer.Partitions(ctx)
+	if err != nil {
+		return err
+	}
+	return s.producer.Send(ctx, partitions[0], []message.Event{{Body: []byte("\xffnot an envelope")}})
+}
+
+// Quarantined counts the entries of the quarantine.
+func (s *Services) Quarantined(ctx context.Context) (int, error) {
+	count := 0
+	for next := ""; ; {
+		entries, after, err := s.quarantine.Page(ctx, quarantine.Filter{}, next)
+		if err != nil {
+			return 0, err
+		}
+		count += len(entries)
+		if next = after; next == "" {
+			return count, nil
+		}
+	}
+}
+
+// Close closes the connections.
+func (s *Services) Close() error {
+	err := s.producer.Close(context.Background())
+	if s.database != nil {
+		s.database.Close()
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package workload
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Summary is what became of a run.
+type Summary struct {
+	Deliveries  int `json:"deliveries"` // distinct well-formed requests
+	Accepted    int `json:"accepted"`   // of them, answered with 202
+	Refused     int `json:"refused"`    // malformed ones, answered with 400
+	Duplicates  int `json:"duplicates"` // repeats that got the first one's ids
+	Completed   int `json:"completed"`
+	Rejected    int `json:"rejected"`
+	Compensated int `json:"compensated"`
+	Cancelled   int `json:"cancelled"`
+	Rescheduled int `json:"rescheduled"` // of the completed ones
+	Quarantined int `json:"quarantined"`
+
+	P50       time.Duration `json:"p50Nanoseconds"` // from request to completion
+	P95       time.Duration `json:"p95Nanoseconds"`
+	P99       time.Duration `json:"p99Nanoseconds"`
+	Accepting time.Duration `json:"acceptingNanoseconds"` // until the last 202
+	Total     time.Duration `json:"totalNanoseconds"`     // until the last final state
+
+	// Faults are the ids, with what is wrong, that do not add up.
+	Faults []string `json:"faults"`
+}
+
+// wanted is the final state that each kind must reach.
+var wanted = map[Kind]string{
+	Plain: "Completed", Far: "Completed", Duplicate: "Completed", Rescheduled: "Completed",
+	Suspended: "Rejected", Unknown: "Rejected", TooHeavy: "Compensated", Cancelled: "Cancelled",
+}
+
+// poisonEvents is how many unreadable events a run puts on the hub.
+const poisonEvents = 1
+
+func summarize(deliveries []*delivery) *Summary {
+	s := &Summary{Faults: []string{}}
+	var latencies []time.Duration
+	seen := map[string]Kind{}
+	for _, d := range deliveries {
+		if d.Kind == Malformed {
+			s.countRefused(d)
+			continue
+		}
+		s.Deliveries++
+		if d.err != nil {
+			s.fault(d, "not accepted: %v", d.err)
+			continue
+		}
+		s.Accepted++
+		if other, taken := seen[d.receipt.TransactionID]; taken {
+			s.fault(d, "has the TransactionID of another delivery (%s)", other)
+		}
+		seen[d.receipt.TransactionID] = d.Kind
+		s.countEnd(d)
+		if d.last.State == "Completed" && d.Kind != Rescheduled {
+			latencies = append(latencies, d.last.EndedAt.Sub(d.sent))
+		}
+	}
+	s.P50, s.P95, s.P99 = quantiles(latencies)
+	for _, line := range s.lines() {
+		if line.count == 0 && line.name != "quarantined" {
+			s.Faults = append(s.Faults, fmt.Sprintf("%s: none, though some were planned", line.name))
+		}
+	}
+	return s
+}
+
+func (s *Summary) countRefused(d *delivery) {
+	if status(d.err) == http.StatusBadRequest {
+		s.Refused++
+		return
+	}
+	s.fault(d, "malformed, but answered with %v instead of 400", d.err)
+}
+
+// countEnd counts the state that d ended in and what was asked of it on the way.
+func (s *Summary) countEnd(d *delivery) {
+	switch d.last.State {
+	case "Completed":
+		s.Completed++
+	case "Rejected":
+		s.Rejected++
+	case "Compensated":
+		s.Compensated++
+	case "Cancelled":
+		s.Cancelled++
+	}
+	if want := wanted[d.Kind]; d.last.State != want {
+		s.fault(d, "%s (%s), want %s", d.last.State, d.last.Reason, want)
+	}
+	if d.repeat != nil {
+		if *d.repeat == d.receipt {
+			s.Duplicates++
+		} else {
+			s.fault(d, "the repeat got other ids: %+v, first %+v", *d.repeat, d.receipt)
+		}
+	}
+	if d.operation.OperationID != "" {
+		s.countOperation(d)
+	}
+}
+
+func (s *Summary) countOperation(d *delivery) {
+	for _, o := range d.last.Operations {
+		if o.ID != d.operation.OperationID {
+			continue
+		}
+		if o.State != "Applied" {
+			s.fault(d, "%s is %s: %s", o.Kind, o.State, o.Reason)
+		} else if d.Kind == Rescheduled {
+			s.Rescheduled++
+		}
+		return
+	}
+	s.fault(d, "operation %s is not in the transaction", d.operation.OperationID)
+}
+
+func (s *Summary) judgeQuarantine() {
+	if s.Quarantined != poisonEvents {
+		s.Faults = append(s.Faults, fmt.Sprintf("quarantine: %d entries, want the %d poison event", s.Quarantined, poisonEvents))
+	}
+}
+
+func (s *Summary) fault(d *delivery, format string, args ...any) {
+	id := d.receipt.TransactionID
+	if id == "" {
+		id = d.Request.PackageInfo.PackageID
+	}
+	s.Faults = append(s.Faults, fmt.Sprintf("%s (%s): %s", id, d.Kind, fmt.Sprintf(format, args...)))
+}
+
+// OK reports whether the counts add up: every delivery was accepted, ended in
+// the state that its kind must end in, and nothing was taken twice.
+func (s *Summary) OK() bool {
+	return len(s.Faults) == 0 && s.Completed+s.Rejected+s.Compensated+s.Cancelled == s.Deliveries
+}
+
+type line struct {
+	name  string
+	count int
+	note  string
+}
+
+func (s *Summary) lines() []line {
+	return []line{
+		{"accepted", s.Accepted, "answered 202 after Event Hubs had acknowledged"},
+		{"refused", s.Refused, "malformed, answered 400 with the fields at fault"},
+		{"duplicates", s.Duplicates, "sent again under the same id or key: same ids, no second delivery"},
+		{"completed", s.Completed, "package, drone and delivery assigned"},
+		{"rejected", s.Rejected, "account suspended or unknown: nothing was done"},
+		{"compensated", s.Compensated, "too heavy for a drone: package and booking undone"},
+		{"cancelled", s.Cancelled, "by the client: everything undone"},
+		{"rescheduled", s.Rescheduled, "of the completed, moved to another drop-off"},
+		{"quarantined", s.Quarantined, "unreadable event put on the hub directly"},
+	}
+}
+
+// WriteText writes the summary for people.
+func (s *Summary) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "\n%d deliveries in %.1f s (accepted in %.1f s)\n\n", s.Deliveries, s.Total.Seconds(), s.Accepting.Seconds())
+	for _, l := range s.lines() {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "  %-12s %6d   %s\n", l.name, l.count, l.note)
+		}
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(w, "\n  request to completion: p50 %s, p95 %s, p99 %s\n", short(s.P50), short(s.P95), short(s.P99))
+	}
+	for _, f := range s.Faults {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "  FAULT %s\n", f)
+		}
+	}
+	if err == nil && s.OK() {
+		_, err = fmt.Fprintf(w, "\n  %d accepted = %d completed + %d rejected + %d compensated + %d cancelled: every one is final\n",
+			s.Accepted, s.Completed, s.Rejected, s.Compensated, s.Cancelled)
+	}
+	return err
+}
+
+func short(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
