@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+)
+
+// childConfig says what the further instances run.
+type childConfig struct {
+	app       string
+	endpoints system.Endpoints
+	settings  map[string]string
+	log       *logFile
+	notice    func(string)
+}
+
+// children are the further instances of the function app, each a process of
+// its own with its own handler. A child that ends is replaced.
+type children struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+func startChildren(n int, c childConfig) *children {
+	ctx, cancel := context.WithCancel(context.Background())
+	all := &children{cancel: cancel}
+	for i := range n {
+		name := fmt.Sprintf("instance %d", i+2)
+		all.wg.Go(func() { c.keepRunning(ctx, name) })
+	}
+	return all
+}
+
+func (c *children) close() {
+	c.cancel()
+	c.wg.Wait()
+}
+
+// restartPause keeps a child that can't start from being started all the time.
+const restartPause = time.Second
+
+func (c childConfig) keepRunning(ctx context.Context, name string) {
+	for {
+		err := c.runOnce(ctx, name)
+		if ctx.Err() != nil {
+			return
+		}
+		c.notice(fmt.Sprintf("%s ended: %v; a new one takes its place", name, err))
+		select {
+		case <-time.After(restartPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// runOnce runs one child until it ends. The child ends when its standard input
+// does, which happens too when this process is killed.
+func (c childConfig) runOnce(ctx context.Context, name string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, "host", "-app", c.app, "-http", "127.0.0.1:0", "-name", name,
+		"-state", c.endpoints.CosmosDB, "-until-eof")
+	cmd.Env = os.Environ()
+	for _, values := range []map[string]string{c.settings, c.endpoints.Settings()} {
+		for k, v := range values {
+			cmd.Env = append(cmd.Env, k+"="+v)
+		}
+	}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	read, write := io.Pipe()
+	cmd.Stdout, cmd.Stderr = write, write
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	var copying sync.WaitGroup
+	copying.Go(func() { c.copyLines(read) })
+	stop := context.AfterFunc(ctx, func() { stdin.Close() })
+	defer stop()
+	err = cmd.Wait()
+	write.Close() // never fails
+	copying.Wait()
+	return err
+}
+
+func (c childConfig) copyLines(from io.Reader) {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		c.log.add(append(lines.Bytes(), '\n'))
+	}
+	// A longer line ends the scan; the rest is read so that the child goes on.
+	if _, err := io.Copy(io.Discard, from); err != nil {
+		c.log.logger.Error("read the log of an instance", "error", err)
+	}
+}

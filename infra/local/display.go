@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"golang.org/x/term"
+)
+
+// display shows what the demo does: a bar that is drawn over itself in a
+// terminal, plain lines elsewhere, one JSON object a line for scripts.
+type display struct {
+	out      io.Writer
+	json     bool
+	terminal bool
+	last     string // the line that was shown last, so that none is repeated
+}
+
+func newDisplay(out io.Writer, asJSON bool) *display {
+	file, ok := out.(*os.File)
+	return &display{out: out, json: asJSON, terminal: ok && !asJSON && term.IsTerminal(int(file.Fd()))}
+}
+
+// note shows a line of text; as JSON it is {"note": ...}.
+func (d *display) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if d.json {
+		d.object(map[string]any{"note": text})
+		return
+	}
+	fmt.Fprintln(d.out, text)
+}
+
+func (d *display) object(value any) {
+	line, err := json.Marshal(value)
+	if err != nil {
+		line = []byte(fmt.Sprintf("{\"error\":%q}", err))
+	}
+	fmt.Fprintf(d.out, "%s\n", line)
+}
+
+// follow shows the tally until done is closed, and once more then.
+func (d *display) follow(tally *workload.Tally, planned int, done <-chan struct{}) {
+	pause := time.Second
+	if d.terminal {
+		pause = 100 * time.Millisecond
+	}
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			d.show(tally, planned)
+			if d.terminal {
+				fmt.Fprintln(d.out)
+			}
+			return
+		case <-tick.C:
+			d.show(tally, planned)
+		}
+	}
+}
+
+const barWidth = 40
+
+func (d *display) show(tally *workload.Tally, planned int) {
+	sent, accepted, final := tally.Sent.Load(), tally.Accepted.Load(), tally.Final.Load()
+	var line string
+	switch {
+	case d.json:
+		line = fmt.Sprintf(`{"sent":%d,"accepted":%d,"final":%d,"planned":%d}`, sent, accepted, final, planned)
+	case d.terminal:
+		full := barWidth * int(final) / max(planned, 1)
+		line = fmt.Sprintf("\r[%s%s] sent %d, accepted %d, final %d ",
+			strings.Repeat("#", full), strings.Repeat(".", barWidth-full), sent, accepted, final)
+	default:
+		line = fmt.Sprintf("sent %d, accepted %d, final %d of %d", sent, accepted, final, planned)
+	}
+	if line == d.last {
+		return
+	}
+	d.last = line
+	if !d.terminal {
+		line += "\n"
+	}
+	fmt.Fprint(d.out, line)
+}

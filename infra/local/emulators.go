@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+)
+
+// emulators serves the services alone, for the app under func start or in a
+// debugger.
+func emulators(ctx context.Context, c console) error {
+	flags := newFlags("emulators")
+	var f serveFlags
+	flags.StringVar(&f.at.AMQP, "amqp", system.DefaultAddresses.AMQP, "`address` of Service Bus and Event Hubs")
+	flags.StringVar(&f.at.Cosmos, "cosmos", system.DefaultAddresses.Cosmos, "`address` of Cosmos DB")
+	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only warnings and errors")
+	if err := parse(c, flags); err != nil {
+		return err
+	}
+	project, err := stage.FindProject(".")
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(project, ".build", "local")
+	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.verbose)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	s, err := system.StartServices(ctx, project, f.at, log.logger)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			log.logger.Error("stop", "error", err)
+		}
+	}()
+	e := s.Endpoints()
+	if err := e.Write(filepath.Join(dir, "endpoints.json")); err != nil {
+		return err
+	}
+	d := newDisplay(c.out, false)
+	d.note("Service Bus, Event Hubs   %s", e.ServiceBus)
+	d.note("Cosmos DB                 %s", e.CosmosDB)
+	d.note("\nserving; Ctrl-C stops everything")
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-s.Failed():
+		return err
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+)
+
+// asCommand makes the test binary the command itself, so that tests can start
+// it, and so that it can start itself again for further instances.
+const asCommand = "LOCAL_TEST_AS_COMMAND"
+
+// app is the staged app that the tests run.
+var app string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "local-test")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		app = filepath.Join(dir, "app")
+		if _, err := staged(context.Background(), stage.Local, app); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+func TestMistakesInTheCall(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	at := taken.Addr().String()
+
+	cases := map[string]struct {
+		args []string
+		exit int
+		want string // in what is written to stderr
+	}{
+		"unknown command": {[]string{"frobnicate"}, exitUsage, `unknown command "frobnicate"`},
+		"unknown flag":    {[]string{"serve", "-nonsense"}, exitUsage, "-nonsense"},
+		"word too many":   {[]string{"stage", "now"}, exitUsage, `unexpected "now"`},
+		"target":          {[]string{"stage", "-for", "aws"}, exitUsage, `-for "aws": use local or azure`},
+		"instances":       {[]string{"-instances", "0"}, exitUsage, "-instances 0: use 1 to 16"},
+		"deliveries":      {[]string{"demo", "-deliveries", "3"}, exitUsage, "-deliveries 3: use 20"},
+		"address in use": {[]string{"-app", app, "-amqp", at}, exitError,
+			"listen " + at + ": in use; free it or pass -amqp 0"},
+		"http in use": {[]string{"serve", "-app", app, "-amqp", "0", "-cosmos", "0", "-http", at}, exitError,
+			"listen " + at + ": in use; free it or pass -http 0"},
+		"no app": {[]string{"serve", "-app", t.TempDir(), "-http", "0", "-amqp", "0", "-cosmos", "0"}, exitError, "host.json"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			exit := run(t.Context(), console{args: c.args, out: &out, errOut: &errOut})
+			if exit != c.exit || !strings.Contains(errOut.String(), c.want) {
+				t.Errorf("exit %d, want %d; stderr %q, want %q in it", exit, c.exit, errOut.String(), c.want)
+			}
+		})
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for arg, want := range map[string]string{"-help": "demo", "help": "emulators", "-version": "go1", "version": "go1"} {
+		var out, errOut bytes.Buffer
+		exit := run(t.Context(), console{args: []string{arg}, out: &out, errOut: &errOut})
+		if exit != exitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: exit %d, %q; want %q in it", arg, exit, out.String(), want)
+		}
+	}
+	for _, cmd := range commands() {
+		var out, errOut bytes.Buffer
+		exit := run(t.Context(), console{args: []string{cmd.name, "-help"}, out: &out, errOut: &errOut})
+		if exit != exitOK || !strings.Contains(out.String(), "usage: go run ./infra/local "+cmd.name) {
+			t.Errorf("%s -help: exit %d, %q", cmd.name, exit, out.String())
+		}
+	}
+}
+
+// Ensure the demo adds up, and that scripts can read it.
+func TestDemoAsJSON(t *testing.T) {
+	var out, errOut bytes.Buffer
+	exit := run(t.Context(), console{out: &out, errOut: &errOut, args: []string{
+		"demo", "-json", "-exit", "-deliveries", "40", "-app", app, "-http", "0", "-amqp", "0", "-cosmos", "0"}})
+	if exit != exitOK {
+		t.Fatalf("exit %d\n%s%s", exit, out.String(), errOut.String())
+	}
+	var summary *workload.Summary
+	for line := range strings.Lines(out.String()) {
+		var object struct{ Summary *workload.Summary }
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			t.Errorf("%q is not JSON: %v", line, err)
+		}
+		if object.Summary != nil {
+			summary = object.Summary
+		}
+	}
+	if summary == nil || !summary.OK() || summary.Accepted != 40 || summary.Quarantined != 1 {
+		t.Errorf("summary %+v", summary)
+	}
+}
+
+// process is a started command.
+type process struct {
+	*exec.Cmd
+	lines chan string
+}
+
+// launch starts the command as a process of its own.
+func launch(t *testing.T, args ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Cmd: exec.Command(self, args...), lines: make(chan string, 1000)}
+	p.Env = append(os.Environ(), asCommand+"=1")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Stdout, p.Stderr = write, write
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	t.Cleanup(func() {
+		p.Process.Kill() // it may have ended, which is well
+		read.Close()
+	})
+	go func() {
+		defer close(p.lines)
+		scan := bufio.NewScanner(read)
+		scan.Buffer(nil, 1<<20)
+		for scan.Scan() {
+			p.lines <- scan.Text()
+		}
+	}()
+	return p
+}
+
+// until returns the lines up to the first that has text in it.
+func (p *process) until(t *testing.T, text string) []string {
+	t.Helper()
+	deadline := time.After(40 * time.Second)
+	var lines []string
+	for {
+		select {
+		case line, ok := <-p.lines:
+			lines = append(lines, line)
+			if !ok {
+				t.Fatalf("ended without %q:\n%s", text, strings.Join(lines, "\n"))
+			}
+			if strings.Contains(line, text) {
+				return lines
+			}
+		case <-deadline:
+			t.Fatalf("no line with %q:\n%s", text, strings.Join(lines, "\n"))
+		}
+	}
+}

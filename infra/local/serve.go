@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+)
+
+// serveFlags are the flags that serve and demo share.
+type serveFlags struct {
+	at        system.Addresses
+	app       string
+	instances int
+	verbose   bool
+}
+
+func (f *serveFlags) define(flags *flag.FlagSet) {
+	at := system.DefaultAddresses
+	flags.StringVar(&f.at.HTTP, "http", at.HTTP, "`address` of the function app; port 0 takes a free one")
+	flags.StringVar(&f.at.AMQP, "amqp", at.AMQP, "`address` of Service Bus and Event Hubs")
+	flags.StringVar(&f.at.Cosmos, "cosmos", at.Cosmos, "`address` of Cosmos DB")
+	flags.StringVar(&f.app, "app", "", "staged `folder` to run (default: stage .build/app now)")
+	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
+	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only warnings and errors")
+}
+
+func (f *serveFlags) check(command string) error {
+	if f.instances < 1 || f.instances > 16 {
+		return &usageError{fmt.Sprintf("%s: -instances %d: use 1 to 16", command, f.instances)}
+	}
+	return nil
+}
+
+// serve builds the app and serves it until ctx ends.
+func serve(ctx context.Context, c console) error {
+	flags := newFlags("serve")
+	var f serveFlags
+	f.define(flags)
+	if err := parse(c, flags); err != nil {
+		return err
+	}
+	if err := f.check("serve"); err != nil {
+		return err
+	}
+	d := newDisplay(c.out, false)
+	running, err := start(ctx, c, d, f, nil)
+	if err != nil {
+		return err
+	}
+	defer running.close()
+	if err := workload.Seed(ctx, running.url()); err != nil {
+		return err
+	}
+	showFunctions(d, running.system.Instance.Host().Functions())
+	d.note("\nserving; Ctrl-C stops everything. Try:\n  curl -s %s/api/ready", running.url())
+	return running.wait(ctx)
+}
+
+// running is a started system with what belongs to it.
+type running struct {
+	system *system.System
+	others *children
+	log    *logFile
+}
+
+// start stages the app and starts the system. set wins over all other settings
+// of the app.
+func start(ctx context.Context, c console, d *display, f serveFlags, set map[string]string) (*running, error) {
+	app, err := appToRun(ctx, d, f.app)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(filepath.Dir(app), "local")
+	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.verbose)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{log: log}
+	r.system, err = system.Start(ctx, system.Config{
+		App: app, Addresses: f.at, Settings: set,
+		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
+		EndpointsFile: filepath.Join(dir, "endpoints.json"),
+	})
+	if err != nil {
+		log.close()
+		return nil, err
+	}
+	r.others = startChildren(f.instances-1, childConfig{
+		app: app, endpoints: r.system.Endpoints(), settings: set, log: log,
+		notice: func(text string) { d.note("%s", text) },
+	})
+	e := r.system.Endpoints()
+	d.note("function app              http://%s", e.HTTP)
+	d.note("Service Bus, Event Hubs   amqp://%s", e.AMQP)
+	d.note("Cosmos DB                 http://%s", e.Cosmos)
+	d.note("log                       %s", relative(log.path))
+	return r, nil
+}
+
+// appToRun returns the staged folder that is named, or stages one.
+func appToRun(ctx context.Context, d *display, named string) (string, error) {
+	if named != "" {
+		return filepath.Abs(named)
+	}
+	begun := time.Now()
+	app, err := staged(ctx, stage.Local, "")
+	if err != nil {
+		return "", err
+	}
+	d.note("built %s in %.1f s", relative(app), time.Since(begun).Seconds())
+	return app, nil
+}
+
+func (r *running) url() string { return "http://" + r.system.Endpoints().HTTP }
+
+func (r *running) wait(ctx context.Context) error { return r.system.Wait(ctx) }
+
+// close stops everything; what goes wrong on the way is in the log.
+func (r *running) close() {
+	r.others.close()
+	if err := r.system.Close(); err != nil {
+		r.log.logger.Error("stop", "error", err)
+	}
+	r.log.close()
+}
+
+func showFunctions(d *display, functions []host.FunctionInfo) {
+	slices.SortFunc(functions, func(a, b host.FunctionInfo) int { return strings.Compare(a.Name, b.Name) })
+	d.note("\nfunctions:")
+	for _, f := range functions {
+		served := f.Source
+		if f.Path != "" {
+			served = strings.Join(f.Methods, ", ") + " " + f.Path
+		}
+		d.note("  %-24s %-18s %s", f.Name, f.Trigger, served)
+	}
+}
+
+// relative shortens a path for people.
+func relative(path string) string {
+	if wd, err := filepath.Abs("."); err == nil {
+		if short, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(short, "..") {
+			return short
+		}
+	}
+	return path
+}
