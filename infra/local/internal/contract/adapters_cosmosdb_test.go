@@ -1,0 +1,366 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+func adaptersKind(t *testing.T, what string, err error, kind failure.Kind) {
+	t.Helper()
+	if !failure.Is(err, kind) {
+		t.Errorf("%s: got %v, want kind %v", what, err, kind)
+	}
+}
+
+// adaptersPages collects all items of a paged list, which may have empty pages.
+func adaptersPages[T any](t *testing.T, page func(continuation string) ([]T, string, error)) (items []T, pages int) {
+	t.Helper()
+	for next := ""; ; {
+		part, n, err := page(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, pages, next = append(items, part...), pages+1, n
+		if next == "" {
+			return items, pages
+		}
+		if pages > 1000 {
+			t.Fatal("the pages do not end")
+		}
+	}
+}
+
+func TestAdaptersTransactions(t *testing.T) {
+	db := adaptersOpen(t)
+	workflowtest.StoreSuite(t, func(t *testing.T) workflow.Store {
+		s, err := cosmosdb.NewTransactions(db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}
+
+func TestAdaptersTransactionsByState(t *testing.T) {
+	db := adaptersOpen(t)
+	s, err := cosmosdb.NewTransactions(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, state := range []workflow.State{workflow.Stuck, workflow.Running, workflow.Stuck} {
+		if _, err := s.Create(t.Context(), &workflow.Progress{ID: fmt.Sprint("t-", i), State: state}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids, _ := adaptersPages(t, func(c string) ([]string, string, error) {
+		return s.ByState(t.Context(), workflow.Stuck, c)
+	})
+	slices.Sort(ids)
+	if diff := cmp.Diff([]string{"t-0", "t-2"}, ids); diff != "" {
+		t.Errorf("stuck transactions (-want +got):\n%s", diff)
+	}
+}
+
+func TestAdaptersPing(t *testing.T) {
+	connection := cosmosdb.Connection{ConnectionString: adaptersCosmos(t)}
+	for database, ok := range map[string]bool{adaptersDatabase: true, "missing": false} {
+		db, err := cosmosdb.Open(connection, cosmosdb.Options{Database: database})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.Ping(t.Context()); (err == nil) != ok {
+			t.Errorf("ping of %s: %v", database, err)
+		}
+	}
+}
+
+func TestAdaptersRequests(t *testing.T) {
+	s, err := cosmosdb.NewRequests(adaptersOpen(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	_, err = s.Read(ctx, "t-1")
+	adaptersKind(t, "read of none", err, failure.NotFound)
+	first := ingest.Request{
+		ID: "t-1", TransactionID: "t-1", OperationID: "o-1", Operation: workflow.OperationDeliver,
+		Hash: "h", Caller: "ann", AcceptedAt: time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC),
+	}
+	second := first
+	second.OperationID, second.Hash = "o-2", "other"
+	for _, r := range []ingest.Request{first, second} {
+		kept, err := s.CreateIfAbsent(ctx, r)
+		if diff := cmp.Diff(first, kept); err != nil || diff != "" {
+			t.Errorf("create of %s: %v, kept (-want +got):\n%s", r.OperationID, err, diff)
+		}
+	}
+	kept, err := s.Read(ctx, "t-1")
+	if diff := cmp.Diff(first, kept); err != nil || diff != "" {
+		t.Errorf("read: %v, (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestAdaptersQuarantine(t *testing.T) {
+	s, err := cosmosdb.NewQuarantine(adaptersOpen(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	var entries []quarantine.Entry
+	for n := range int64(4) {
+		e := quarantine.Entry{
+			Source: quarantine.EventSource("hub", fmt.Sprint(n%2)), SequenceNumber: n,
+			Reason: []string{quarantine.ReasonUnreadable, quarantine.ReasonExpired}[n/2],
+			Detail: "detail", Properties: map[string]any{"a": "b"}, TransactionID: "t-1", MessageID: "o-1",
+			At: time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC), TTL: 3600,
+		}
+		e.ID = quarantine.EntryID(e.Source, n)
+		e.SetBody([]byte{0xff, byte(n)})
+		entries = append(entries, e)
+		if err := s.Put(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+		again := e
+		again.Detail = "again"
+		if err := s.Put(ctx, again); err != nil {
+			t.Errorf("second put: %v", err)
+		}
+	}
+	got, err := s.Read(ctx, entries[2].Source, entries[2].ID)
+	if diff := cmp.Diff(entries[2], got); err != nil || diff != "" {
+		t.Errorf("read: %v, entry (-want +got):\n%s", err, diff)
+	}
+	_, err = s.Read(ctx, entries[1].Source, entries[2].ID)
+	adaptersKind(t, "read in another source", err, failure.NotFound)
+
+	for _, c := range []struct {
+		filter quarantine.Filter
+		want   []int64
+	}{
+		{quarantine.Filter{}, []int64{0, 1, 2, 3}},
+		{quarantine.Filter{Source: "hub.1"}, []int64{1, 3}},
+		{quarantine.Filter{Reason: quarantine.ReasonExpired}, []int64{2, 3}},
+		{quarantine.Filter{Source: "hub.0", Reason: quarantine.ReasonExpired}, []int64{2}},
+		{quarantine.Filter{Source: "none"}, nil},
+	} {
+		found, _ := adaptersPages(t, func(next string) ([]quarantine.Entry, string, error) { return s.Page(ctx, c.filter, next) })
+		var numbers []int64
+		for _, e := range found {
+			numbers = append(numbers, e.SequenceNumber)
+		}
+		slices.Sort(numbers)
+		if diff := cmp.Diff(c.want, numbers); diff != "" {
+			t.Errorf("%+v: sequence numbers (-want +got):\n%s", c.filter, diff)
+		}
+	}
+}
+
+// adaptersThing is a backend's document without an id of its own.
+type adaptersThing struct {
+	OwnerID string          `json:"ownerId"`
+	Raw     json.RawMessage `json:"raw,omitempty"`
+}
+
+func TestAdaptersRecords(t *testing.T) {
+	s, err := cosmosdb.NewRecords[adaptersThing](adaptersOpen(t), cosmosdb.DeliveriesContainer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	_, _, err = s.Read(ctx, "a")
+	adaptersKind(t, "read of none", err, failure.NotFound)
+	_, err = s.Replace(ctx, "a", adaptersThing{}, `"1"`)
+	adaptersKind(t, "replace of none", err, failure.NotFound)
+
+	thing := adaptersThing{OwnerID: "ann", Raw: json.RawMessage(`{"html":"<&>","n":12.50,"z":null,"a":[]}`)}
+	etag, err := s.Create(ctx, "a", thing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Create(ctx, "a", adaptersThing{})
+	adaptersKind(t, "second create", err, failure.Conflict)
+	got, read, err := s.Read(ctx, "a")
+	if diff := cmp.Diff(thing, got); err != nil || diff != "" || read != etag || etag == "" {
+		t.Errorf("read: %v, ETag %q of %q, (-want +got):\n%s", err, read, etag, diff)
+	}
+
+	thing.OwnerID = "bob"
+	next, err := s.Replace(ctx, "a", thing, etag)
+	if err != nil || next == etag {
+		t.Fatalf("replace: ETag %q after %q, %v", next, etag, err)
+	}
+	_, err = s.Replace(ctx, "a", adaptersThing{}, etag)
+	adaptersKind(t, "replace with the old ETag", err, failure.Conflict)
+	if got, _, err := s.Read(ctx, "a"); err != nil || got.OwnerID != "bob" {
+		t.Errorf("after a refused replace: %+v, %v", got, err)
+	}
+}
+
+// A list of more than a page comes whole, through pages of several ranges.
+func TestAdaptersRecordsInPages(t *testing.T) {
+	s, err := cosmosdb.NewRecords[adaptersThing](adaptersOpen(t), cosmosdb.PackagesContainer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	want := map[string]bool{}
+	for i := range cosmosdb.DefaultPage*2 + 20 {
+		owner := []string{"ann", `o'brien "x"`}[i%2]
+		id := fmt.Sprint("p-", i)
+		raw := json.RawMessage(fmt.Sprintf("%q", id))
+		if _, err := s.Create(ctx, id, adaptersThing{OwnerID: owner, Raw: raw}); err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 1 {
+			want[string(raw)] = true
+		}
+	}
+	found, pages := adaptersPages(t, func(next string) ([]adaptersThing, string, error) {
+		return s.Page(ctx, "ownerId", `o'brien "x"`, next)
+	})
+	if pages < 2 || len(found) != len(want) {
+		t.Errorf("%d things in %d pages, want %d in several", len(found), pages, len(want))
+	}
+	for _, thing := range found {
+		if !want[string(thing.Raw)] {
+			t.Errorf("%s twice, or of another owner", thing.Raw)
+		}
+		delete(want, string(thing.Raw))
+	}
+}
+
+func TestAdaptersDrones(t *testing.T) {
+	s, err := cosmosdb.NewDrones(adaptersOpen(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	now := time.UnixMilli(1_900_000_000_123)
+	fleet := []drone.Drone{
+		{ID: "d-1", Zone: "north"},
+		{ID: "d-2", Zone: "north", TransactionID: "t-1", BusyUntil: now.UnixMilli()},
+		{ID: "d-3", Zone: "north", TransactionID: "t-2", BusyUntil: now.UnixMilli() + 1},
+		{ID: "d-1", Zone: "south"},
+	}
+	for _, d := range fleet {
+		if err := s.Create(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	adaptersKind(t, "second create", s.Create(ctx, fleet[0]), failure.Conflict)
+	_, err = s.Read(ctx, "south", "d-2")
+	adaptersKind(t, "read in another zone", err, failure.NotFound)
+
+	free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(ctx, "north", now, next) })
+	all, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Zone(ctx, "north", next) })
+	for name, c := range map[string]struct {
+		got  []drone.Versioned
+		want []drone.Drone
+	}{"free": {free, fleet[:2]}, "all": {all, fleet[:3]}} {
+		var drones []drone.Drone
+		for _, v := range c.got {
+			if v.ETag == "" {
+				t.Errorf("%s: drone %s has no ETag", name, v.Drone.ID)
+			}
+			drones = append(drones, v.Drone)
+		}
+		slices.SortFunc(drones, func(a, b drone.Drone) int { return int(a.ID[2]) - int(b.ID[2]) })
+		if diff := cmp.Diff(c.want, drones); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+
+	// The ETag of a page is good for a replace, once.
+	claimed := free[0].Drone
+	claimed.TransactionID, claimed.BusyUntil = "t-9", now.Add(time.Hour).UnixMilli()
+	if err := s.Replace(ctx, claimed, free[0].ETag); err != nil {
+		t.Fatal(err)
+	}
+	adaptersKind(t, "replace with the old ETag", s.Replace(ctx, claimed, free[0].ETag), failure.Conflict)
+	got, err := s.Read(ctx, "north", claimed.ID)
+	if diff := cmp.Diff(claimed, got.Drone); err != nil || diff != "" {
+		t.Errorf("read: %v, (-want +got):\n%s", err, diff)
+	}
+	missing := drone.Drone{ID: "d-9", Zone: "north"}
+	adaptersKind(t, "replace of none", s.Replace(ctx, missing, `"1"`), failure.NotFound)
+}
+
+func TestAdaptersCheckpoints(t *testing.T) {
+	s, err := cosmosdb.NewCheckpoints(adaptersOpen(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	c := relay.Checkpoint{ID: "hub.group.0", SequenceNumber: 1 << 52}
+	_, _, err = s.Read(ctx, c.ID)
+	adaptersKind(t, "read of none", err, failure.NotFound)
+	first, err := s.Save(ctx, c, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Save(ctx, c, "")
+	adaptersKind(t, "second create", err, failure.Conflict)
+	c.SequenceNumber++
+	second, err := s.Save(ctx, c, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Save(ctx, c, first)
+	adaptersKind(t, "save with the old ETag", err, failure.Conflict)
+	got, etag, err := s.Read(ctx, c.ID)
+	if err != nil || got != c || etag != second {
+		t.Errorf("read %+v with ETag %q, %v; want %+v with %q", got, etag, err, c, second)
+	}
+}
+
+func TestAdaptersMissingContainerIsNoMissingDocument(t *testing.T) {
+	s, err := cosmosdb.NewRecords[adaptersThing](adaptersOpen(t), "absent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.Read(t.Context(), "a")
+	adaptersKind(t, "read", err, failure.Permanent)
+	_, err = s.Create(t.Context(), "a", adaptersThing{})
+	adaptersKind(t, "create", err, failure.Permanent)
+}
+
+func TestAdaptersUpsertAndDelete(t *testing.T) {
+	c, err := adaptersOpen(t).Container(cosmosdb.AccountsContainer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	for _, doc := range []string{`{"id":"a","n":1}`, `{"id":"a","n":2}`} {
+		if etag, err := c.Upsert(ctx, "a", "a", []byte(doc)); err != nil || etag == "" {
+			t.Fatalf("upsert: ETag %q, %v", etag, err)
+		}
+	}
+	var got struct{ N int }
+	doc, _, err := c.Read(ctx, "a", "a")
+	if err != nil || json.Unmarshal(doc, &got) != nil || got.N != 2 {
+		t.Errorf("read %s, %v", doc, err)
+	}
+	if err := c.Delete(ctx, "a", "a"); err != nil {
+		t.Error(err)
+	}
+	adaptersKind(t, "second delete", c.Delete(ctx, "a", "a"), failure.NotFound)
+	_, err = c.Create(ctx, "a", "a", []byte(`{"id":"a"`))
+	adaptersKind(t, "create of no JSON", err, failure.Invalid)
+	_, _, err = c.Page(ctx, cosmosdb.Query{Text: "SELECT * FROM c ORDER BY c.n"})
+	adaptersKind(t, "an ordered query across partitions", err, failure.Invalid)
+}

@@ -1,0 +1,230 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
+	"github.com/fabrikam/drone-delivery/shared/eventhubs"
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/message"
+)
+
+const adaptersHub = "delivery-requests"
+
+// adaptersHubs serves a hub with four partitions.
+func adaptersHubs(t *testing.T) string {
+	t.Helper()
+	connection, _ := adaptersMessaging(t, broker.Config{Hubs: []broker.HubConfig{{Name: adaptersHub, Partitions: 4}}})
+	return connection
+}
+
+func adaptersHubOptions(hub string) eventhubs.Options {
+	return eventhubs.Options{Hub: hub, Timeout: 5 * time.Second, Retries: 1, RetryDelay: 10 * time.Millisecond}
+}
+
+func adaptersProducer(t *testing.T, connection, hub string) *eventhubs.Producer {
+	t.Helper()
+	p, err := eventhubs.Open(eventhubs.Connection{ConnectionString: connection}, adaptersHubOptions(hub))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(context.Background()); err != nil {
+			t.Errorf("close producer: %v", err)
+		}
+	})
+	return p
+}
+
+// adaptersEvents reads the first n events of a partition.
+func adaptersEvents(t *testing.T, connection, partition string, n int) []*azeventhubs.ReceivedEventData {
+	t.Helper()
+	consumer, err := azeventhubs.NewConsumerClientFromConnectionString(connection, adaptersHub, azeventhubs.DefaultConsumerGroup, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := consumer.Close(context.Background()); err != nil {
+			t.Errorf("close consumer: %v", err)
+		}
+	}()
+	client, err := consumer.NewPartitionClient(partition, &azeventhubs.PartitionClientOptions{
+		StartPosition: azeventhubs.StartPosition{Earliest: to.Ptr(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := client.Close(context.Background()); err != nil {
+			t.Errorf("close partition client: %v", err)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var all []*azeventhubs.ReceivedEventData
+	for len(all) < n {
+		some, err := client.ReceiveEvents(ctx, n-len(all), nil)
+		all = append(all, some...)
+		if err != nil {
+			t.Fatalf("received %d of %d events of partition %s: %v", len(all), n, partition, err)
+		}
+	}
+	return all
+}
+
+func TestAdaptersProducerReadsPartitionsOnce(t *testing.T) {
+	p := adaptersProducer(t, adaptersHubs(t), adaptersHub)
+	first, err := p.Partitions(t.Context())
+	if diff := cmp.Diff([]string{"0", "1", "2", "3"}, first); err != nil || diff != "" {
+		t.Errorf("%v, partitions (-want +got):\n%s", err, diff)
+	}
+	first[0] = "changed by the caller"
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	again, err := p.Partitions(ended)
+	if err != nil || again[0] != "0" {
+		t.Errorf("second read: %v, %v", again, err)
+	}
+}
+
+func TestAdaptersProducerSendsToThePartition(t *testing.T) {
+	connection := adaptersHubs(t)
+	p := adaptersProducer(t, connection, adaptersHub)
+	if err := p.Send(t.Context(), "2", []message.Event{
+		{PartitionKey: "t-1", Body: []byte(`{"n":1}`), TraceParent: "00-1-2-01"},
+		{PartitionKey: "t-2", Body: []byte(`{"n":2}`)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got := adaptersEvents(t, connection, "2", 2)
+	if string(got[0].Body) != `{"n":1}` || got[0].Properties["traceparent"] != "00-1-2-01" ||
+		*got[0].ContentType != "application/json" || got[0].SequenceNumber != 0 {
+		t.Errorf("first event %+v", got[0])
+	}
+	if string(got[1].Body) != `{"n":2}` || len(got[1].Properties) != 0 || got[1].SequenceNumber != 1 {
+		t.Errorf("second event %+v", got[1])
+	}
+}
+
+// Events that do not fit into one batch are sent in several, in order.
+func TestAdaptersProducerSplitsBatches(t *testing.T) {
+	connection := adaptersHubs(t)
+	p := adaptersProducer(t, connection, adaptersHub)
+	var events []message.Event
+	for i := range 40 {
+		body := append([]byte{byte(i)}, bytes.Repeat([]byte{'x'}, 60<<10)...)
+		events = append(events, message.Event{PartitionKey: fmt.Sprint(i), Body: body})
+	}
+	if err := p.Send(t.Context(), "1", events); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range adaptersEvents(t, connection, "1", len(events)) {
+		if e.Body[0] != byte(i) || len(e.Body) != 60<<10+1 {
+			t.Fatalf("event %d is %d, with %d bytes", i, e.Body[0], len(e.Body))
+		}
+	}
+}
+
+func TestAdaptersProducerIsRefused(t *testing.T) {
+	connection := adaptersHubs(t)
+	ctx := t.Context()
+	p := adaptersProducer(t, connection, adaptersHub)
+	e := []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}}
+	adaptersKind(t, "unknown partition", p.Send(ctx, "9", e), failure.Permanent)
+	adaptersKind(t, "too large", p.Send(ctx, "0", []message.Event{e[0], {Body: make([]byte, 2<<20)}}), failure.Invalid)
+
+	absent := adaptersProducer(t, connection, "absent")
+	_, err := absent.Partitions(ctx)
+	adaptersKind(t, "partitions of an unknown hub", err, failure.Permanent)
+	adaptersKind(t, "unknown hub", absent.Send(ctx, "0", e), failure.Permanent)
+
+	wrong := strings.Replace(connection, "c2VjcmV0", "d3Jvbmc=", 1)
+	adaptersKind(t, "wrong key", adaptersProducer(t, wrong, adaptersHub).Send(ctx, "0", e), failure.Permanent)
+
+	nobody := "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=n;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true"
+	adaptersKind(t, "nobody listens", adaptersProducer(t, nobody, adaptersHub).Send(ctx, "0", e), failure.Transient)
+}
+
+func TestAdaptersProducerSurvivesAFailover(t *testing.T) {
+	connection, failover := adaptersMessaging(t, broker.Config{Hubs: []broker.HubConfig{{Name: adaptersHub, Partitions: 1}}})
+	p := adaptersProducer(t, connection, adaptersHub)
+	for i := range 3 {
+		if err := p.Send(t.Context(), "0", []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}}); err != nil {
+			t.Fatalf("after %d failovers: %v", i, err)
+		}
+		failover()
+	}
+}
+
+// The writer on the producer: every acknowledged event is in the hub once, and
+// those of one key are in one partition, in order.
+func TestAdaptersWriter(t *testing.T) {
+	connection := adaptersHubs(t)
+	w := ingest.NewWriter(adaptersProducer(t, connection, adaptersHub), ingest.Limits{}, nil)
+	const keys, each = 20, 10
+	var wg sync.WaitGroup
+	for k := range keys {
+		wg.Go(func() {
+			for i := range each {
+				body := fmt.Appendf(nil, "%d %d", k, i)
+				if err := w.Append(t.Context(), message.Event{PartitionKey: fmt.Sprint("key ", k), Body: body}); err != nil {
+					t.Errorf("append %s: %v", body, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next, home, total := map[int]int{}, map[int]string{}, 0
+	for _, id := range []string{"0", "1", "2", "3"} {
+		for _, e := range adaptersEvents(t, connection, id, adaptersCount(t, connection, id)) {
+			var k, i int
+			if _, err := fmt.Sscan(string(e.Body), &k, &i); err != nil {
+				t.Fatal(err)
+			}
+			if home[k] == "" {
+				home[k] = id
+			}
+			if home[k] != id || next[k] != i {
+				t.Errorf("event %s is in partition %s (key's: %s), want event %d next", e.Body, id, home[k], next[k])
+			}
+			next[k]++
+			total++
+		}
+	}
+	if total != keys*each {
+		t.Errorf("%d events in the hub, want %d", total, keys*each)
+	}
+}
+
+// adaptersCount returns how many events a partition has.
+func adaptersCount(t *testing.T, connection, partition string) int {
+	t.Helper()
+	client, err := azeventhubs.NewProducerClientFromConnectionString(connection, adaptersHub, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := client.Close(context.Background()); err != nil {
+			t.Errorf("close client: %v", err)
+		}
+	}()
+	p, err := client.GetPartitionProperties(t.Context(), partition, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(p.LastEnqueuedSequenceNumber) + 1
+}
