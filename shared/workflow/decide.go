@@ -1,0 +1,215 @@
+package workflow
+
+import (
+	"time"
+)
+
+// Limits are the budgets that decisions depend on.
+type Limits struct {
+	CompleteBy   time.Duration // from the start of a run to its expiry
+	DocumentTTL  time.Duration // that a final transaction is kept
+	UndoAttempts int           // wakes that may put an undo off before Stuck
+}
+
+// Turn is one moment of decision.
+type Turn struct {
+	Now time.Time
+	// Due is up to when waiting steps and time limits count as due: Now, or
+	// the time of the wake that is acted on when that is later, since a wake
+	// that has come is due whatever this machine's clock says.
+	Due time.Time
+	// Start permits new calls: the runner has time left to make them.
+	Start  bool
+	Limits Limits
+}
+
+// New returns the document of a transaction of which nothing is known yet but
+// its id. It is Accepted and waits for its delivery.
+func (d *Definition) New(id string, now time.Time, limits Limits) *Progress {
+	p := &Progress{
+		ID: id, Schema: Schema, State: Accepted, Revision: 1,
+		CompleteBy: At(now.Add(limits.CompleteBy)),
+		Steps:      []StepProgress{}, Operations: []OperationRecord{},
+	}
+	d.align(p)
+	return p
+}
+
+// Advance takes an Accepted, Running or Completed transaction as far as it
+// gets without a call: it applies operations, completes, rejects or hands over
+// to undoing, and marks Started the steps that are to be called now
+// (p.InFlight). It must not be called while a call is on its way, nor by
+// anyone but the holder of the lease.
+func (d *Definition) Advance(p *Progress, t Turn) error {
+	d.align(p)
+	for {
+		if err := d.applyOperations(p, t); err != nil {
+			return err
+		}
+		switch p.State {
+		case Accepted:
+			again, err := d.begin(p, t)
+			if err != nil || !again {
+				return err
+			}
+		case Running:
+			again, err := d.advanceRun(p, t)
+			if err != nil || !again {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// begin starts a transaction whose delivery is here, and rejects one whose
+// delivery has never come.
+func (d *Definition) begin(p *Progress, t Turn) (again bool, err error) {
+	if p.Request != nil {
+		return true, p.Start(t.Now, t.Limits.CompleteBy)
+	}
+	if t.Due.Before(p.CompleteBy.Time) {
+		return false, nil
+	}
+	return true, p.Reject(CauseExpired, "the delivery never came", t.Now, t.Limits.DocumentTTL)
+}
+
+// advanceRun decides on a Running transaction. The order matters: a rejection
+// counts before everything, and a run that has succeeded has not expired.
+func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
+	if s := p.firstIn(StepRejected); s != nil {
+		reason := s.Name + ": " + s.Error.Message
+		if op := p.changing(); op != nil {
+			d.putBack(p, op, reason, t.Now)
+			return true, nil
+		}
+		return true, d.fail(p, CauseFailed, reason, t)
+	}
+	if d.succeeded(p) {
+		for i := range p.Operations {
+			op := &p.Operations[i]
+			if op.State == OperationPending && (op.Kind == OperationDeliver || op.Revision > 0) {
+				op.end(OperationApplied, "", t.Now)
+			}
+		}
+		return true, p.Complete(t.Now, t.Limits.DocumentTTL)
+	}
+	if !t.Due.Before(p.CompleteBy.Time) {
+		return true, d.fail(p, CauseExpired, "not completed by "+p.CompleteBy.String(), t)
+	}
+	if t.Start {
+		d.start(p, t)
+	}
+	return false, nil
+}
+
+// fail ends a run: Rejected when no step has an effect to undo, which holds for
+// an expired run as well, otherwise Compensating.
+func (d *Definition) fail(p *Progress, cause Cause, reason string, t Turn) error {
+	for i := range p.Operations {
+		op := &p.Operations[i]
+		if op.State == OperationPending && (op.Kind == OperationDeliver || op.Revision > 0) {
+			op.end(OperationRefused, reason, t.Now)
+		}
+	}
+	if d.HasEffects(p) {
+		return p.Compensate(cause, reason)
+	}
+	return p.Reject(cause, reason, t.Now, t.Limits.DocumentTTL)
+}
+
+// start marks the steps that are due: one save marks a whole stage.
+func (d *Definition) start(p *Progress, t Turn) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if !d.ready(p, s) || t.Due.Before(s.NotBefore.Time) {
+			continue
+		}
+		s.State = StepStarted
+		s.Attempts++
+		s.Tried = p.Revision
+		s.NotBefore = Instant{}
+		if s.StartedAt.IsZero() {
+			s.StartedAt = At(t.Now)
+		}
+	}
+}
+
+// ready reports whether nothing but its NotBefore keeps the step from being
+// called.
+func (d *Definition) ready(p *Progress, s *StepProgress) bool {
+	def := d.Step(s.Name)
+	if def == nil || s.State != StepPending {
+		return false
+	}
+	for _, name := range def.After {
+		if p.Step(name).State != StepSucceeded {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Definition) succeeded(p *Progress) bool {
+	for _, s := range d.Steps {
+		if p.Step(s.Name).State != StepSucceeded {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Progress) firstIn(state StepState) *StepProgress {
+	for i := range p.Steps {
+		if p.Steps[i].State == state {
+			return &p.Steps[i]
+		}
+	}
+	return nil
+}
+
+// InFlight returns the names of the steps whose call, or undo, is to be made
+// by the holder of the lease, and may be on its way.
+func (p *Progress) InFlight() []string {
+	var names []string
+	for _, s := range p.Steps {
+		if s.State == StepStarted || s.State == StepUndoing && s.NotBefore.IsZero() {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// NextAt returns when an open transaction that makes no call now is to be
+// looked at again: at once when it is another function's turn or something is
+// due, otherwise at the earliest NotBefore or the time limit.
+func (d *Definition) NextAt(p *Progress, now time.Time) time.Time {
+	var next time.Time
+	sooner := func(at time.Time) {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	switch p.State {
+	case Accepted:
+		sooner(p.CompleteBy.Time)
+	case Running:
+		sooner(p.CompleteBy.Time)
+		for i := range p.Steps {
+			if d.ready(p, &p.Steps[i]) {
+				sooner(p.Steps[i].NotBefore.Time)
+			}
+		}
+	case Compensating:
+		for i := range p.Steps {
+			if d.undoReady(p, &p.Steps[i]) {
+				sooner(p.Steps[i].NotBefore.Time)
+			}
+		}
+	}
+	if next.Before(now) {
+		return now
+	}
+	return next
+}

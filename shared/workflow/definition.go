@@ -1,0 +1,57 @@
+package workflow
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Definition is a business transaction: its steps and the few rules about it
+// that only the business knows. It is immutable and safe for concurrent use.
+// All its functions are pure.
+type Definition struct {
+	Name string
+	// Steps are listed so that a step comes behind all that it is After.
+	Steps []Step
+	// Merge applies the body of a reschedule to the current request and
+	// returns the new one. An error refuses the operation with its text.
+	Merge func(request, change json.RawMessage) (json.RawMessage, error)
+	// ChangeableUntil tells until when a completed transaction may still be
+	// cancelled or rescheduled. The zero time means never.
+	ChangeableUntil func(Input) time.Time
+}
+
+// Step is one call to one service.
+type Step struct {
+	Name string
+	// After names the steps that must have succeeded before.
+	After []string
+	// Call builds the step's call. It must give the same call for the same
+	// input, since a repeat has to be recognized as one.
+	Call func(Input) Call
+	// Accept judges the result of a 2xx. An error is the reason for which the
+	// service's answer rejects the transaction. Nil accepts everything.
+	Accept func(result json.RawMessage) error
+	// Undo builds the call that undoes the step. Nil means that the step has
+	// no effect to undo.
+	Undo func(Input) Call
+	// Affected tells whether the step must be redone when the request changes.
+	// Nil means never.
+	Affected func(before, after json.RawMessage) bool
+}
+
+// Input is what a step's functions may use.
+type Input struct {
+	TransactionID string
+	Revision      int // 1 for the first request, +1 for every change
+	Request       json.RawMessage
+	// Results are the results of the steps that have succeeded, by step name.
+	Results map[string]json.RawMessage
+}
+
+// Call is a request to a backend, free of any transport.
+type Call struct {
+	Backend string          // the backend's name, resolved to a URL by the client
+	Method  string          // GET, PUT or DELETE
+	Path    string          // escaped, below the backend's URL, such as "packages/p-1"
+	Body    json.RawMessage // nil for none
+}

@@ -1,0 +1,110 @@
+package workflow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Validate tells what is wrong with the definition, all of it at once. A
+// definition is checked when the program starts, not while it runs.
+func (d *Definition) Validate() error {
+	var errs []error
+	if len(d.Steps) == 0 {
+		errs = append(errs, errors.New("no steps"))
+	}
+	seen := map[string]bool{}
+	for _, s := range d.Steps {
+		if s.Name == "" || seen[s.Name] {
+			errs = append(errs, fmt.Errorf("step %q: the name is empty or taken", s.Name))
+		}
+		for _, name := range s.After {
+			if !seen[name] {
+				errs = append(errs, fmt.Errorf("step %q: it is after %q, which is not listed before it", s.Name, name))
+			}
+		}
+		if s.Call == nil {
+			errs = append(errs, fmt.Errorf("step %q: it has no call", s.Name))
+		}
+		seen[s.Name] = true
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("definition %q: %w", d.Name, err)
+	}
+	return nil
+}
+
+// Step returns the step of that name, nil if there is none.
+func (d *Definition) Step(name string) *Step {
+	for i := range d.Steps {
+		if d.Steps[i].Name == name {
+			return &d.Steps[i]
+		}
+	}
+	return nil
+}
+
+// ancestors returns the names of all steps that the step comes after, directly
+// or through others.
+func (d *Definition) ancestors(name string) []string {
+	var all []string
+	for _, direct := range d.Step(name).After {
+		all = append(all, direct)
+		all = append(all, d.ancestors(direct)...)
+	}
+	return all
+}
+
+// input returns what the step's functions see: of the results only its own and
+// those of the steps it comes after, so that its call is the same whatever its
+// siblings are doing.
+func (d *Definition) input(p *Progress, name string) Input {
+	return p.input(append(d.ancestors(name), name))
+}
+
+func (p *Progress) input(names []string) Input {
+	in := Input{TransactionID: p.ID, Revision: p.Revision, Request: p.Request, Results: map[string]json.RawMessage{}}
+	for _, s := range p.Steps {
+		if s.Revision > 0 && s.Result != nil && slices.Contains(names, s.Name) {
+			in.Results[s.Name] = s.Result
+		}
+	}
+	return in
+}
+
+// CallOf returns the step's call as the transaction stands.
+func (d *Definition) CallOf(p *Progress, name string) Call {
+	in := d.input(p, name)
+	delete(in.Results, name)
+	return d.Step(name).Call(in)
+}
+
+// UndoOf returns the call that undoes the step. The step must have an undo.
+func (d *Definition) UndoOf(p *Progress, name string) Call {
+	return d.Step(name).Undo(d.input(p, name))
+}
+
+// align adds the steps that the definition has and the document has not: the
+// definition may have grown since the transaction began.
+func (d *Definition) align(p *Progress) {
+	for _, s := range d.Steps {
+		if p.Step(s.Name) == nil {
+			p.Steps = append(p.Steps, StepProgress{Name: s.Name, State: StepPending})
+		}
+	}
+}
+
+// changeable reports whether a transaction that was completed once may still
+// be cancelled or rescheduled.
+func (d *Definition) changeable(p *Progress, now time.Time) bool {
+	if d.ChangeableUntil == nil {
+		return false
+	}
+	names := make([]string, 0, len(d.Steps))
+	for _, s := range d.Steps {
+		names = append(names, s.Name)
+	}
+	return now.Before(d.ChangeableUntil(p.input(names)))
+}

@@ -1,0 +1,142 @@
+package workflow
+
+import (
+	"fmt"
+	"time"
+)
+
+// Finished is what became of one step in flight: the attempts that were made
+// in place, seen as one.
+type Finished struct {
+	Step     string
+	Attempts int     // 0 when there was no time left to call at all
+	Effect   Effect  // the highest over the attempts
+	Outcome  Outcome // of the last attempt
+}
+
+// Add counts one more attempt.
+func (f *Finished) Add(o Outcome) {
+	f.Attempts++
+	f.Effect = max(f.Effect, o.Effect)
+	f.Outcome = o
+}
+
+// Record writes the results of a stage's calls. Every step in flight must be
+// among them.
+func (d *Definition) Record(p *Progress, results []Finished, b Backoff, now time.Time) {
+	delay := p.countLater(results, b)
+	for _, f := range results {
+		s := p.Step(f.Step)
+		s.Attempts += f.Attempts - 1 // the first was counted when it was Started
+		if f.Attempts == 0 {
+			s.State = StepPending
+			continue
+		}
+		s.Effect = max(s.Effect, f.Effect)
+		s.EndedAt = At(now)
+		switch o := f.Outcome; o.Retry {
+		case RetryNone:
+			d.succeed(p, s, o, now)
+		case RetryNever:
+			s.State = StepRejected
+			s.Error = stepError(o, now)
+		default:
+			s.State = StepPending
+			s.Error = stepError(o, now)
+			s.NotBefore = At(now.Add(b.wait(o.RetryAfter, delay)))
+		}
+	}
+}
+
+func (d *Definition) succeed(p *Progress, s *StepProgress, o Outcome, now time.Time) {
+	if accept := d.Step(s.Name).Accept; accept != nil {
+		if err := accept(o.Result); err != nil {
+			s.State = StepRejected
+			s.Error = &StepError{Status: o.Status, Type: "not-accepted", Message: err.Error(), At: At(now)}
+			return
+		}
+	}
+	s.State = StepSucceeded
+	s.Revision = p.Revision
+	s.Result = o.Result
+	s.Error = nil
+}
+
+// RecordUndo writes the results of undo calls. A service that refuses an undo,
+// or that could not be reached for too many wakes, leaves the transaction
+// Stuck.
+func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limits Limits, now time.Time) error {
+	delay := p.countLater(results, b)
+	var stuck string
+	for _, f := range results {
+		s := p.Step(f.Step)
+		s.UndoAttempts += f.Attempts - 1
+		s.NotBefore = At(now) // no longer on its way
+		if f.Attempts == 0 {
+			continue
+		}
+		s.EndedAt = At(now)
+		switch o := f.Outcome; o.Retry {
+		case RetryNone:
+			s.State = StepUndone
+			s.NotBefore = Instant{}
+			s.UndoError = nil
+			s.UndoLaters = 0
+		case RetryNever:
+			s.UndoError = stepError(o, now)
+			stuck = fmt.Sprintf("undo of %s refused: %s", s.Name, s.UndoError.Message)
+		default:
+			s.UndoError = stepError(o, now)
+			s.UndoLaters++
+			s.NotBefore = At(now.Add(b.wait(o.RetryAfter, delay)))
+			if s.UndoLaters >= limits.UndoAttempts && stuck == "" {
+				stuck = fmt.Sprintf("undo of %s put off %d times: %s", s.Name, s.UndoLaters, s.UndoError.Message)
+			}
+		}
+	}
+	if stuck != "" {
+		return p.Stick(stuck)
+	}
+	return nil
+}
+
+// countLater counts a wake that is put off, and returns the delay to the next.
+func (p *Progress) countLater(results []Finished, b Backoff) time.Duration {
+	later := false
+	for _, f := range results {
+		switch {
+		case f.Attempts == 0:
+		case f.Outcome.Retry == RetryLater:
+			later = true
+		default:
+			p.Laters = 0
+		}
+	}
+	if later {
+		p.Laters++
+	}
+	return b.Delay(p.Laters)
+}
+
+// Abandoned is called when the lease is taken over from a runner that did not
+// give it back: the outcome of what it had on its way is unknown.
+func (p *Progress) Abandoned() {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		switch s.State {
+		case StepStarted:
+			s.State = StepPending
+			s.Effect = max(s.Effect, EffectMaybe)
+		case StepUndoing:
+			s.Effect = max(s.Effect, EffectMaybe)
+		}
+	}
+}
+
+func stepError(o Outcome, now time.Time) *StepError {
+	e := &StepError{Status: o.Status, Type: o.Type, Message: o.Message, At: At(now)}
+	if e.Message == "" {
+		e.Message = fmt.Sprintf("the service answered %d", o.Status)
+	}
+	return e
+}

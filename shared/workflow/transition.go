@@ -1,0 +1,213 @@
+package workflow
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Event is what moves a transaction from one state to another. There is one
+// function per event, named like it; nothing else writes State.
+//
+//	Start       Accepted                      → Running
+//	Complete    Running                       → Completed
+//	Change      Running, Completed            → Running
+//	Reject      Accepted, Running             → Rejected
+//	Cancel      Accepted, Running             → Cancelled
+//	Compensate  Running, Completed            → Compensating
+//	EndUndo     Compensating                  → Compensated, Cancelled
+//	Stick       Accepted, Running, Compensating → Stuck
+//	RetryUndo   Stuck                         → Compensating
+//	GiveUp      Stuck                         → GivenUp
+//
+// Two of them go beyond the first sketch of the states. A reschedule takes a
+// Completed transaction back to Running (Change), since its steps are called
+// again. And a transaction whose messages are dead-lettered time and again is
+// Stuck wherever it stands (Stick), so that an operator sees it.
+type Event string
+
+// The events.
+const (
+	EventStart      Event = "Start"
+	EventComplete   Event = "Complete"
+	EventChange     Event = "Change"
+	EventReject     Event = "Reject"
+	EventCancel     Event = "Cancel"
+	EventCompensate Event = "Compensate"
+	EventEndUndo    Event = "EndUndo"
+	EventStick      Event = "Stick"
+	EventRetryUndo  Event = "RetryUndo"
+	EventGiveUp     Event = "GiveUp"
+)
+
+// TransitionError is returned by a transition that the state does not allow.
+// The transaction is unchanged.
+type TransitionError struct {
+	Event Event
+	State State
+	ID    string
+}
+
+func (e *TransitionError) Error() string {
+	return "transaction " + e.ID + ": " + string(e.Event) + " is not allowed in state " + strconv.Quote(string(e.State))
+}
+
+func (p *Progress) move(event Event, to State, from ...State) error {
+	if !slices.Contains(from, p.State) {
+		return &TransitionError{Event: event, State: p.State, ID: p.ID}
+	}
+	p.State = to
+	return nil
+}
+
+// Start begins the first run.
+func (p *Progress) Start(now time.Time, completeBy time.Duration) error {
+	if err := p.move(EventStart, Running, Accepted); err != nil {
+		return err
+	}
+	p.StartedAt = At(now)
+	p.CompleteBy = At(now.Add(completeBy))
+	return nil
+}
+
+// Complete ends a run in which all steps have succeeded.
+func (p *Progress) Complete(now time.Time, ttl time.Duration) error {
+	if err := p.move(EventComplete, Completed, Running); err != nil {
+		return err
+	}
+	p.Previous = nil
+	p.end(now, ttl)
+	return nil
+}
+
+// Change takes the transaction (back) to Running for a reschedule. One that
+// was Completed gets a new time limit, since the old one may have passed.
+func (p *Progress) Change(now time.Time, completeBy time.Duration) error {
+	reopened := p.State == Completed
+	if err := p.move(EventChange, Running, Running, Completed); err != nil {
+		return err
+	}
+	if reopened {
+		p.CompleteBy = At(now.Add(completeBy))
+		p.EndedAt = Instant{}
+		p.TTL = 0
+		p.Laters = 0
+	}
+	return nil
+}
+
+// Reject ends a transaction that a service, or the time limit, said no to
+// before there was anything to undo. The caller has made sure of that.
+func (p *Progress) Reject(cause Cause, reason string, now time.Time, ttl time.Duration) error {
+	if err := p.move(EventReject, Rejected, Accepted, Running); err != nil {
+		return err
+	}
+	p.Cause, p.Reason = cause, reason
+	p.end(now, ttl)
+	return nil
+}
+
+// Cancel ends a transaction that its client cancelled before there was
+// anything to undo. The caller has made sure of that.
+func (p *Progress) Cancel(now time.Time, ttl time.Duration) error {
+	if err := p.move(EventCancel, Cancelled, Accepted, Running); err != nil {
+		return err
+	}
+	p.Cause = CauseCancelled
+	p.end(now, ttl)
+	return nil
+}
+
+// Compensate begins the undoing. From Completed only the client's cancel does.
+func (p *Progress) Compensate(cause Cause, reason string) error {
+	from := []State{Running}
+	if cause == CauseCancelled {
+		from = append(from, Completed)
+	}
+	if err := p.move(EventCompensate, Compensating, from...); err != nil {
+		return err
+	}
+	p.Cause, p.Reason = cause, reason
+	p.EndedAt = Instant{}
+	p.TTL = 0
+	p.Laters = 0
+	for i := range p.Steps {
+		p.Steps[i].NotBefore = Instant{}
+	}
+	return nil
+}
+
+// EndUndo ends the undoing: Cancelled when the client was its cause, otherwise
+// Compensated.
+func (p *Progress) EndUndo(now time.Time, ttl time.Duration) error {
+	to := Compensated
+	if p.Cause == CauseCancelled {
+		to = Cancelled
+	}
+	if err := p.move(EventEndUndo, to, Compensating); err != nil {
+		return err
+	}
+	p.end(now, ttl)
+	return nil
+}
+
+// Stick leaves the transaction to an operator. It keeps the cause, if there is
+// one, so that a retry goes on with the same undoing.
+func (p *Progress) Stick(reason string) error {
+	if err := p.move(EventStick, Stuck, Accepted, Running, Compensating); err != nil {
+		return err
+	}
+	if p.Cause == "" {
+		p.Cause = CauseFailed
+	}
+	p.Reason = reason
+	p.rest()
+	return nil
+}
+
+// RetryUndo is the operator's retry: the undoing goes on, with fresh counters.
+// The caller raises the wake.
+func (p *Progress) RetryUndo() error {
+	if err := p.move(EventRetryUndo, Compensating, Stuck); err != nil {
+		return err
+	}
+	p.Laters, p.DeadLetters = 0, 0
+	for i := range p.Steps {
+		p.Steps[i].NotBefore = Instant{}
+		p.Steps[i].UndoLaters = 0
+	}
+	return nil
+}
+
+// GiveUp is the operator's end of a transaction that could not be undone; note
+// says what was done about it by hand.
+func (p *Progress) GiveUp(note string, now time.Time, ttl time.Duration) error {
+	if err := p.move(EventGiveUp, GivenUp, Stuck); err != nil {
+		return err
+	}
+	p.Reason = note
+	for i := range p.Operations {
+		if p.Operations[i].State == OperationPending {
+			p.Operations[i].end(OperationRefused, "an operator gave the transaction up", now)
+		}
+	}
+	p.end(now, ttl)
+	return nil
+}
+
+// end is common to all final states.
+func (p *Progress) end(now time.Time, ttl time.Duration) {
+	p.EndedAt = At(now)
+	p.TTL = int(ttl / time.Second)
+	p.rest()
+}
+
+// rest leaves no wake and no lease: nothing happens any more by itself.
+func (p *Progress) rest() {
+	p.Lease = Lease{Epoch: p.Lease.Epoch}
+	p.WakeAt, p.WakeQueue = Instant{}, ""
+}
+
+// Rests reports whether nothing happens to the transaction by itself: it is
+// final, or Stuck.
+func (p *Progress) Rests() bool { return p.State.Final() || p.State == Stuck }
