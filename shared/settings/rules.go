@@ -15,6 +15,10 @@ type Rule struct {
 	Holds bool
 }
 
+// ClockMargin is the difference between the clocks of two machines that leases
+// allow for.
+const ClockMargin = 5 * time.Second
+
 // Rules returns every rule between the settings and whether it holds for s.
 // Load refuses settings that break one.
 func (s Settings) Rules() []Rule {
@@ -29,6 +33,9 @@ func (s Settings) Rules() []Rule {
 		less("CALL_TIMEOUT_SECONDS", b.Call, "STEP_TIMEOUT_SECONDS", b.Step, "a step needs room for a second attempt"),
 		less("STEP_TIMEOUT_SECONDS", b.Step, "INVOCATION_TIMEOUT_SECONDS", b.Invocation, "an invocation runs several steps and saves"),
 		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LEASE_SECONDS", b.Lease, "a runner must have stopped before its lease ends"),
+		{[]string{"CALL_TIMEOUT_SECONDS", "LEASE_SECONDS"}, fmt.Sprintf(
+			"CALL_TIMEOUT_SECONDS (%v) and %v must be less than LEASE_SECONDS (%v): no call starts that could outlast the lease on another's clock",
+			b.Call, ClockMargin, b.Lease), b.Call+ClockMargin < b.Lease},
 		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout,
 			"the host kills the handler with all its invocations when one takes too long"),
 		upTo("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LOCK_RENEWAL_SECONDS", b.LockRenewal,

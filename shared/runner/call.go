@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// The in-place retries wait for firstPause, doubling up to longestPause, less
+// the jitter. A service that asks for a time to wait is not waited for here: the
+// invocation would hold a place that others could use. A later wake calls it.
+const (
+	firstPause   = 200 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// attempt calls for one step in flight: a few times in place, as long as the
+// step, the invocation and the lease leave time for a whole call.
+func (s *session) attempt(ctx context.Context, step string) workflow.Finished {
+	f := workflow.Finished{Step: step}
+	b := s.r.Budgets
+	end := earliest(s.r.Now().Add(b.StepTimeout), s.deadline, s.p.Lease.Until.Add(-LeaseMargin))
+	req := s.w.Call(s.p, step)
+	for ctx.Err() == nil && !s.r.Now().Add(b.CallTimeout).After(end) {
+		f.Add(s.call(ctx, req))
+		o := f.Outcome
+		if o.Retry == workflow.RetryNone {
+			break
+		}
+		s.logFailure(ctx, step, req, f)
+		if o.Retry == workflow.RetryNever || o.RetryAfter > 0 || f.Attempts == b.InPlaceAttempts ||
+			s.r.Pause(ctx, s.shortDelay(f.Attempts)) != nil {
+			break
+		}
+	}
+	return f
+}
+
+// logFailure warns of what may need somebody's eyes. A service that said no, or
+// that it is busy, works as it should.
+func (s *session) logFailure(ctx context.Context, step string, req Request, f workflow.Finished) {
+	o, level := f.Outcome, slog.LevelWarn
+	if o.Effect == workflow.EffectNo && o.Status != 0 {
+		level = slog.LevelInfo
+	}
+	s.r.Log.Log(ctx, level, "call failed", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step, telemetry.KeyOperation, req.OperationID,
+		telemetry.KeyAttempt, f.Attempts, "undo", req.Undo, telemetry.KeyStatus, o.Status, "type", o.Type, telemetry.KeyError, o.Message)
+}
+
+func (s *session) call(ctx context.Context, req Request) workflow.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, s.r.Budgets.CallTimeout)
+	defer cancel()
+	return s.r.Caller.Do(ctx, req)
+}
+
+// shortDelay is the pause behind the nth failure in place.
+func (s *session) shortDelay(n int) time.Duration {
+	return workflow.Backoff{Min: firstPause / 2, Max: longestPause, Jitter: s.jitter}.Delay(n + 1)
+}
+
+func earliest(t time.Time, others ...time.Time) time.Time {
+	for _, o := range others {
+		if o.Before(t) {
+			t = o
+		}
+	}
+	return t
+}

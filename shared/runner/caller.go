@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Request is one call of a workflow, with what the service needs to know to
+// tell a repeat from something new.
+type Request struct {
+	TransactionID string
+	// OperationID is the operation that the call serves: the delivery, or the
+	// reschedule or cancel that was taken up.
+	OperationID string
+	Revision    int
+	TraceParent string
+	Call        workflow.Call
+	Undo        bool
+}
+
+// Caller makes calls. Do makes one attempt, bounded by the context's deadline,
+// and judges it; whatever goes wrong is in the outcome. It is safe for
+// concurrent use.
+type Caller interface {
+	Do(ctx context.Context, req Request) workflow.Outcome
+}
+
+// Sender sends messages to queues, all or, with an error, an unknown part of
+// them. It is safe for concurrent use.
+type Sender interface {
+	Send(ctx context.Context, messages ...message.Queued) error
+}
+
+// Work is what Schedule and Supervise do differently. Its functions are pure.
+type Work interface {
+	// Queue is the queue whose messages are worked on.
+	Queue() workflow.Queue
+	// Acts reports whether it works on transactions in that state.
+	Acts(workflow.State) bool
+	// Missing returns the document with which a transaction begins, or the
+	// error with which a message without a document is refused.
+	Missing(m Message) (*workflow.Progress, error)
+	// Advance decides and marks what is to be called.
+	Advance(p *workflow.Progress, t workflow.Turn) error
+	// Call returns the call to be made for a step in flight.
+	Call(p *workflow.Progress, step string) Request
+	// Record writes the results of all steps in flight.
+	Record(p *workflow.Progress, results []workflow.Finished, b workflow.Backoff, t workflow.Turn) error
+}

@@ -1,0 +1,20 @@
+// Package runner is what Schedule and Supervise share: how a message meets the
+// document of its transaction, and how the one that takes the lease works.
+//
+// The rules:
+//
+//   - No call is made before a save that says so. The document is the plan: what
+//     is Started (or Undoing) in it, and nothing else, is called.
+//   - Each save is a function applied to the document as it was last read, so
+//     that it can be applied again when someone has added a wish meanwhile.
+//   - A save in doubt is settled by reading: the epoch and the save counter tell
+//     our own write, an added wish and the loss of the lease from each other.
+//   - A message of an unfinished transaction is only answered with success when
+//     the transaction's current wake is saved and sent. A wake's message is
+//     consumed by the save that raises the next wake; any other message sends
+//     the current wake again, which duplicate detection absorbs.
+//
+// Reading order: budgets.go, caller.go, runner.go, handle.go (which message does
+// what), session.go (the lease and its saves), call.go (in-place retries),
+// wake.go (the successor).
+package runner

@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// The errors for which a message has no transaction to work on. Neither is
+// mended by a repeat: the message belongs into the quarantine.
+var (
+	// ErrUnknownTransaction is returned for a wake of a transaction without a
+	// document.
+	ErrUnknownTransaction = errors.New("unknown transaction")
+	// ErrTooOld is returned for an operation that is older than any document is
+	// kept, on a transaction without a document: it may have been done before.
+	ErrTooOld = errors.New("operation is older than documents are kept")
+)
+
+// Config is what a Runner works with. All fields are required.
+type Config struct {
+	Definition *workflow.Definition
+	Store      workflow.Store
+	Caller     Caller
+	Sender     Sender
+	Queues     map[workflow.Queue]string // names by role
+	Budgets    Budgets
+	Now        func() time.Time // safe for concurrent use
+	// Pause waits, or returns the context's error early. See Pause.
+	Pause func(ctx context.Context, d time.Duration) error
+	// Random gives the runner ids and the jitter; it is safe for concurrent
+	// use, such as math/rand/v2.Uint64.
+	Random func() uint64
+	Log    *slog.Logger
+}
+
+// Runner works on transactions, one message at a time per call of Handle. It is
+// safe for concurrent use and keeps nothing between messages.
+type Runner struct{ Config }
+
+// New returns a runner, or an error that says all that is wrong with c.
+func New(c Config) (*Runner, error) {
+	var errs []error
+	if c.Definition == nil {
+		errs = append(errs, errors.New("no definition"))
+	} else {
+		errs = append(errs, c.Definition.Validate())
+	}
+	if c.Store == nil || c.Caller == nil || c.Sender == nil || c.Now == nil || c.Pause == nil || c.Random == nil || c.Log == nil {
+		errs = append(errs, errors.New("a required field is missing"))
+	}
+	for _, q := range []workflow.Queue{workflow.QueueDeliveries, workflow.QueueCompensations} {
+		if c.Queues[q] == "" {
+			errs = append(errs, fmt.Errorf("queue %s has no name", q))
+		}
+	}
+	errs = append(errs, c.Budgets.validate())
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	return &Runner{Config: c}, nil
+}
+
+// Pause waits for d, or until the context ends and then returns its error.
+func Pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Jitter returns a random fraction in [0,1).
+func (r *Runner) Jitter() float64 { return float64(r.Random()>>11) / (1 << 53) }

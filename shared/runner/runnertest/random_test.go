@@ -1,0 +1,198 @@
+package runnertest_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+var (
+	seeds = flag.Uint64("seeds", 80, "how many seeds the random runs use")
+	first = flag.Uint64("seed", 1, "the first of them")
+)
+
+// chaos makes fates from a seed: the same effect of the same run always meets
+// the same fate, whatever the goroutines do.
+type chaos struct {
+	seed uint64
+	w    *runnertest.World
+
+	mu    sync.Mutex
+	on    bool
+	dead  bool // the process that is running now has died
+	calls map[string]int
+
+	nested sync.Mutex // held by the call during which another process works
+}
+
+func (c *chaos) roll(what string, n int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s %d", c.seed, what, n)
+	return h.Sum64() % 1000
+}
+
+func (c *chaos) fate(effect string, n int) workflowtest.Fate {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		return workflowtest.Refuse
+	}
+	if !c.on {
+		return workflowtest.Pass
+	}
+	switch r := c.roll(effect, n); {
+	case r < 30:
+		return workflowtest.Refuse
+	case r < 60:
+		return workflowtest.Lose
+	case r < 70:
+		c.dead = true
+		return workflowtest.Refuse
+	case r < 80:
+		c.dead = true
+		return workflowtest.Lose
+	}
+	return workflowtest.Pass
+}
+
+func (c *chaos) crashed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dead := c.dead
+	c.dead = false
+	return dead
+}
+
+// call is what happens around a call: a refusal, an outage, a call so slow that
+// its lease runs out, and another process at work at the same time.
+func (c *chaos) call(req runner.Request) *workflow.Outcome {
+	c.mu.Lock()
+	name := req.Call.Method + " " + req.Call.Path
+	c.calls[name]++
+	n, on := c.calls[name], c.on
+	c.mu.Unlock()
+	if !on {
+		return nil
+	}
+	r := c.roll("call "+name, n)
+	if r >= 500 && c.nested.TryLock() {
+		if r >= 900 {
+			c.w.Clock.Advance(70 * time.Second)
+		}
+		c.w.Step()
+		c.nested.Unlock()
+	}
+	switch {
+	case req.Undo && r < 100:
+		return new(runnertest.Unavailable("outage"))
+	case req.Undo:
+	case r < 25:
+		return new(runnertest.Refused(422, "refused"))
+	case r < 150:
+		return new(runnertest.Busy(time.Duration(r) * 100 * time.Millisecond))
+	case r < 250:
+		return new(runnertest.Unavailable("outage"))
+	}
+	return nil
+}
+
+// TestRandomLives runs some transactions with random operations against random
+// faults, with messages shuffled and repeated. When the faults have ended,
+// every transaction must end, and every effect be there once or not at all.
+func TestRandomLives(t *testing.T) {
+	ends := map[workflow.State]int{}
+	for seed := *first; seed < *first+*seeds; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomLife(t, seed, ends) })
+	}
+	t.Logf("ended: %v", ends)
+	for _, state := range []workflow.State{workflow.Completed, workflow.Rejected, workflow.Compensated, workflow.Cancelled} {
+		if *seeds >= 80 && ends[state] == 0 {
+			t.Errorf("no transaction ended %s: the runs are too tame", state)
+		}
+	}
+}
+
+func randomLife(t *testing.T, seed uint64, ends map[workflow.State]int) {
+	d := workflowtest.Trip()
+	if seed%4 != 0 {
+		// One step after the other: the run depends on nothing but the seed.
+		d.Steps[1].After = []string{"hotel"}
+	}
+	w := runnertest.New(t, d, seed, nil)
+	c := &chaos{seed: seed, w: w, on: true, calls: map[string]int{}}
+	w.Gate.Decide, w.Backends.OnCall, w.Crashed, w.Shuffle = c.fate, c.call, c.crashed, true
+	post(w)
+	for range 150 {
+		if w.Step() {
+			continue
+		}
+		w.Clock.Advance(time.Duration(w.Rand.IntN(30)) * time.Second)
+		if _, err := w.Supervise.Sweep(context.Background()); err != nil {
+			t.Logf("sweep: %v", err)
+		}
+		if w.Rand.IntN(10) == 0 {
+			post(w)
+		}
+	}
+	c.mu.Lock()
+	c.on, c.dead = false, false
+	c.mu.Unlock()
+	w.Settle()
+	for _, p := range w.Store.All() {
+		if p.State == workflow.Stuck {
+			operatorRetries(t, w, p.ID)
+		}
+	}
+	w.Settle()
+	check(t, w)
+	for _, p := range w.Store.All() {
+		ends[p.State]++
+	}
+}
+
+// post sends random operations for three transactions, some of them twice.
+func post(w *runnertest.World) {
+	for i := range 3 {
+		id := fmt.Sprintf("t-%d", i)
+		kinds := []workflow.OperationKind{workflow.OperationDeliver}
+		for range w.Rand.IntN(3) {
+			kinds = append(kinds, workflow.OperationReschedule)
+		}
+		if w.Rand.IntN(20) == 0 {
+			kinds = append(kinds, workflow.OperationCancel)
+		}
+		for n, kind := range kinds {
+			body := workflowtest.TripBody()
+			if kind == workflow.OperationReschedule {
+				body = fmt.Appendf(nil, `{"nights":%d}`, w.Rand.IntN(6))
+			}
+			op := fmt.Sprintf("%s-op-%d", id, n)
+			w.Post(kind, id, op, body)
+			if w.Rand.IntN(4) == 0 {
+				w.Clock.Advance(workflowtest.DuplicateWindow)
+				w.Post(kind, id, op, body)
+			}
+		}
+	}
+}
+
+func operatorRetries(t *testing.T, w *runnertest.World, id string) {
+	t.Helper()
+	if err := w.Store.Change(id, func(p *workflow.Progress) {
+		if err := p.RetryUndo(); err != nil {
+			t.Error(err)
+		}
+		p.RaiseWake(w.Clock.Now())
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
