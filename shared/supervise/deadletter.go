@@ -1,0 +1,71 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// conflictTries is how often a dead letter is counted against others who
+// change the document.
+const conflictTries = 8
+
+// DeadLettered is called for each dead letter of a transaction, when it is in
+// the quarantine: the transaction gets a new wake, since the dead letter may
+// have been its last one, or is left to an operator when it happens too often.
+// A transaction that is unknown or rests needs neither. A dead letter that is
+// reported twice counts twice.
+func (s *Service) DeadLettered(ctx context.Context, transactionID string) error {
+	for try := 1; ; try++ {
+		err := s.countDeadLetter(ctx, transactionID)
+		if err == nil || !failure.Is(err, failure.Conflict) || try == conflictTries {
+			return err
+		}
+	}
+}
+
+func (s *Service) countDeadLetter(ctx context.Context, id string) error {
+	r := s.runner
+	p, etag, err := r.Store.Read(ctx, id)
+	if failure.Is(err, failure.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("dead letter of transaction %s: %w", id, err)
+	}
+	if p.Rests() {
+		return nil
+	}
+	before, now := p.State, r.Now()
+	p.DeadLetters++
+	switch live := p.Lease.Live(now); {
+	case live: // whoever holds the lease is getting on with it
+		p.RaiseWake(p.Lease.Until.Add(runner.LeaseMargin))
+	case p.DeadLetters > r.Budgets.DeadLetters:
+		if err := stick(p, fmt.Sprintf("%d messages were dead-lettered", p.DeadLetters)); err != nil {
+			return err
+		}
+	default:
+		p.RaiseWake(now.Add(r.Budgets.Backoff(r.Jitter()).Delay(p.DeadLetters)))
+	}
+	if _, err := r.Store.Replace(ctx, p, etag); err != nil {
+		return fmt.Errorf("dead letter of transaction %s: %w", id, err)
+	}
+	r.LogState(ctx, before, p)
+	return r.Successor(ctx, p)
+}
+
+// stick takes the transaction from a runner that may still believe to have the
+// lease: the epoch tells it.
+func stick(p *workflow.Progress, reason string) error {
+	p.Lease.Epoch++
+	p.Abandoned()
+	if err := p.Stick(reason); err != nil {
+		return err
+	}
+	p.Saves++
+	return nil
+}

@@ -1,0 +1,297 @@
+package supervise_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+func newWorld(t *testing.T) *runnertest.World {
+	return runnertest.New(t, workflowtest.Trip(), 1, nil)
+}
+
+func wantState(t *testing.T, w *runnertest.World, id string, state workflow.State) *workflow.Progress {
+	t.Helper()
+	p := w.Store.Get(id)
+	if p == nil {
+		t.Fatalf("no document %s", id)
+	}
+	if p.State != state {
+		t.Fatalf("%s is %s, want %s:\n%s", id, p.State, state, runnertest.Describe(p))
+	}
+	return p
+}
+
+// onUndo gives undo calls of a backend their outcome.
+func onUndo(w *runnertest.World, backend string, answer func() *workflow.Outcome) {
+	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
+		if req.Undo && req.Call.Backend == backend {
+			return answer()
+		}
+		return nil
+	}
+}
+
+func cancelled(t *testing.T, w *runnertest.World) {
+	t.Helper()
+	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Settle()
+	wantState(t, w, "t", workflow.Completed)
+	w.Post(workflow.OperationCancel, "t", "op-2", nil)
+}
+
+func TestUndoOrder(t *testing.T) {
+	w := newWorld(t)
+	cancelled(t, w)
+	before := len(w.Backends.Calls())
+	onUndo(w, "payment", func() *workflow.Outcome {
+		p := w.Store.Get("t")
+		if s := p.Step("payment"); s.State != workflow.StepUndoing || !p.Lease.Live(w.Clock.Now()) {
+			t.Errorf("an undo is sent at step %s, lease %v", s.State, p.Lease)
+		}
+		return nil
+	})
+	w.Settle()
+	undos := w.Backends.Calls()[before:]
+	if len(undos) != 3 || undos[0] != "DELETE payments/t" {
+		t.Errorf("undo calls %v", undos)
+	}
+	p := wantState(t, w, "t", workflow.Cancelled)
+	if op := p.Operation("op-2"); op.State != workflow.OperationApplied {
+		t.Errorf("the cancel is %s", op.State)
+	}
+}
+
+func TestUndoIsRefused(t *testing.T) {
+	var log bytes.Buffer
+	w := runnertest.New(t, workflowtest.Trip(), 1, func(c *runner.Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+	})
+	cancelled(t, w)
+	onUndo(w, "hotel", func() *workflow.Outcome { return new(runnertest.Refused(405, "no way back")) })
+	w.Settle()
+	p := wantState(t, w, "t", workflow.Stuck)
+	if !p.WakeAt.IsZero() || p.TTL != 0 || !strings.Contains(p.Reason, "no way back") {
+		t.Errorf("wake %s, TTL %d, reason %q", p.WakeAt, p.TTL, p.Reason)
+	}
+	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "transaction.id=t") {
+		t.Errorf("log:\n%s", log.String())
+	}
+	// The others were undone all the same, and an operator's retry ends it.
+	if live := w.Backends.Live(); !slices.Equal(live, []string{"hotels/t"}) {
+		t.Errorf("left %v", live)
+	}
+	w.Backends.OnCall = nil
+	retry(t, w)
+	w.Settle()
+	wantState(t, w, "t", workflow.Cancelled)
+}
+
+// retry is what an operator does.
+func retry(t *testing.T, w *runnertest.World) {
+	t.Helper()
+	p, etag, err := w.Store.Read(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.RetryUndo(); err != nil {
+		t.Fatal(err)
+	}
+	p.RaiseWake(w.Clock.Now())
+	if _, err := w.Store.Replace(t.Context(), p, etag); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Runner.Successor(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUndoOutage(t *testing.T) {
+	w := newWorld(t)
+	cancelled(t, w)
+	start := w.Clock.Now()
+	onUndo(w, "flight", func() *workflow.Outcome {
+		if w.Clock.Now().Sub(start) < 10*time.Minute {
+			return new(runnertest.Unavailable("down"))
+		}
+		return nil
+	})
+	w.Settle()
+	if p := wantState(t, w, "t", workflow.Cancelled); p.Step("flight").UndoAttempts < 9 || p.DeadLetters != 0 {
+		t.Errorf("undo attempts %d, dead letters %d", p.Step("flight").UndoAttempts, p.DeadLetters)
+	}
+}
+
+func TestUndoOutageWithoutEnd(t *testing.T) {
+	w := newWorld(t)
+	cancelled(t, w)
+	onUndo(w, "flight", func() *workflow.Outcome { return new(runnertest.Unavailable("down")) })
+	w.Settle()
+	if p := wantState(t, w, "t", workflow.Stuck); p.Step("flight").UndoLaters != 12 {
+		t.Errorf("put off %d times, want 12", p.Step("flight").UndoLaters)
+	}
+}
+
+// abandon puts n transactions into the store whose runner has died, with their
+// wake unsent.
+func abandon(t *testing.T, w *runnertest.World, n int) {
+	t.Helper()
+	for i := range n {
+		p := w.Runner.Definition.New(fmt.Sprintf("t-%02d", i), w.Clock.Now(), w.Runner.Budgets.Limits())
+		p.Receive(workflow.Operation{ID: "op-1", Kind: workflow.OperationDeliver, Body: workflowtest.TripBody(), AcceptedAt: w.Clock.Now()})
+		turn := workflow.Turn{Now: w.Clock.Now(), Due: w.Clock.Now(), Start: true, Limits: w.Runner.Budgets.Limits()}
+		if err := w.Runner.Definition.Advance(p, turn); err != nil {
+			t.Fatal(err)
+		}
+		p.Take("gone", w.Clock.Now().Add(time.Minute), runner.LeaseMargin)
+		if _, err := w.Store.Create(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	w := newWorld(t)
+	abandon(t, w, 10)
+	if n, err := w.Supervise.Sweep(t.Context()); n != 0 || err != nil {
+		t.Fatalf("woke %d (%v) under live leases", n, err)
+	}
+	w.Clock.Advance(2 * time.Minute)
+	if n, err := w.Supervise.Sweep(t.Context()); n != 10 || err != nil {
+		t.Fatalf("woke %d (%v), want 10", n, err)
+	}
+	if n, err := w.Supervise.Sweep(t.Context()); n != 0 || err != nil {
+		t.Fatalf("woke %d (%v) twice", n, err)
+	}
+	w.Settle()
+	for i := range 10 {
+		p := wantState(t, w, fmt.Sprintf("t-%02d", i), workflow.Completed)
+		if p.Sweeps != 0 || p.Step("hotel").Effect != workflow.EffectYes {
+			t.Errorf("%s: sweeps %d", p.ID, p.Sweeps)
+		}
+	}
+}
+
+// Ensure a transaction that nobody answers for is woken at growing intervals.
+func TestSweepWithoutAnswer(t *testing.T) {
+	w := newWorld(t)
+	abandon(t, w, 1)
+	w.Clock.Advance(2 * time.Minute)
+	var waits []time.Duration
+	for range 10 {
+		if n, err := w.Supervise.Sweep(t.Context()); n != 1 || err != nil {
+			t.Fatalf("woke %d (%v)", n, err)
+		}
+		at := w.Store.Get("t-00").WakeAt
+		waits = append(waits, at.Sub(w.Clock.Now()))
+		w.Clock.AdvanceTo(at.Add(16 * time.Second))
+	}
+	if waits[0] > 5*time.Second || waits[9] < 2*time.Minute || waits[9] > 5*time.Minute {
+		t.Errorf("waits %v", waits)
+	}
+}
+
+func TestSweepSkipsConflicts(t *testing.T) {
+	w := newWorld(t)
+	abandon(t, w, 2)
+	w.Clock.Advance(2 * time.Minute)
+	w.Store.BeforeReplace = func(id string) {
+		if id == "t-00" {
+			if err := w.Store.Change(id, func(p *workflow.Progress) { p.DeadLetters++ }); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n, err := w.Supervise.Sweep(t.Context()); n != 1 || err != nil {
+		t.Errorf("woke %d (%v), want the other one", n, err)
+	}
+}
+
+func TestSweepGoesOnAfterAFailure(t *testing.T) {
+	w := newWorld(t)
+	abandon(t, w, 5)
+	w.Clock.Advance(2 * time.Minute)
+	w.Gate.Decide = func(effect string, n int) workflowtest.Fate {
+		if effect == "replace t-01" || effect == "send t-02/deliveries/2" {
+			return workflowtest.Refuse
+		}
+		return workflowtest.Pass
+	}
+	n, err := w.Supervise.Sweep(t.Context())
+	if n != 3 || err == nil || !strings.Contains(err.Error(), "t-01") || !strings.Contains(err.Error(), "t-02") {
+		t.Errorf("woke %d, error %v", n, err)
+	}
+	w.Gate.Decide = nil
+	w.Settle()
+	for _, p := range w.Store.All() {
+		if p.State != workflow.Completed {
+			t.Errorf("%s is %s", p.ID, p.State)
+		}
+	}
+}
+
+func TestDeadLetters(t *testing.T) {
+	w := newWorld(t)
+	if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil {
+		t.Errorf("an unknown transaction: %v", err)
+	}
+	abandon(t, w, 1)
+	if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil {
+		t.Fatal(err)
+	}
+	p := w.Store.Get("t-00")
+	if p.DeadLetters != 1 || p.State != workflow.Running || !p.WakeAt.After(p.Lease.Until.Time) || !w.Queue.Has("t-00/deliveries/2") {
+		t.Errorf("beside a lease:\n%s", runnertest.Describe(p))
+	}
+	w.Clock.Advance(2 * time.Minute)
+	for want := 2; want <= 3; want++ {
+		if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil {
+			t.Fatal(err)
+		}
+		if p := wantState(t, w, "t-00", workflow.Running); p.DeadLetters != want || !w.Queue.Has(fmt.Sprintf("t-00/deliveries/%d", p.Wake)) {
+			t.Errorf("dead letter %d:\n%s", want, runnertest.Describe(p))
+		}
+	}
+	if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil {
+		t.Fatal(err)
+	}
+	p = wantState(t, w, "t-00", workflow.Stuck)
+	if !p.WakeAt.IsZero() || p.Step("hotel").Effect != workflow.EffectMaybe || p.Lease.Epoch != 2 {
+		t.Errorf("not fully stuck:\n%s", runnertest.Describe(p))
+	}
+	writes := w.Store.Writes()
+	if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil || w.Store.Writes() != writes {
+		t.Errorf("a dead letter of a stuck transaction: %v", err)
+	}
+}
+
+// Ensure a dead letter is counted although others change the document.
+func TestDeadLetterAgainstConflicts(t *testing.T) {
+	w := newWorld(t)
+	abandon(t, w, 1)
+	conflicts := 3
+	w.Store.BeforeReplace = func(id string) {
+		if conflicts > 0 {
+			conflicts--
+			if err := w.Store.Change(id, func(p *workflow.Progress) { p.RaiseWake(w.Clock.Now()) }); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := w.Supervise.DeadLettered(context.Background(), "t-00"); err != nil {
+		t.Fatal(err)
+	}
+	if p := w.Store.Get("t-00"); p.DeadLetters != 1 || p.Wake != 5 {
+		t.Errorf("dead letters %d, wake %d, want 1 and 5", p.DeadLetters, p.Wake)
+	}
+}
