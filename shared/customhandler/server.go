@@ -1,0 +1,75 @@
+package customhandler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Server serves a handler to the host, on 127.0.0.1 only: the port has no
+// authentication. GET / is always answered, since any answer to it tells the
+// host that the handler is ready; so the port is opened last, when everything
+// behind it can serve.
+type Server struct {
+	// Port is where the host looks; 0 takes a free one.
+	Port    int
+	Handler http.Handler
+	Logger  *slog.Logger
+	// Grace is how long requests under way may take when the server stops.
+	Grace time.Duration
+	// Listening is called with the address once the port is open. May be nil.
+	Listening func(net.Addr)
+}
+
+// Run serves until ctx is done, then lets the requests under way finish and
+// returns nil. The error is that the port can't be had, that serving failed,
+// or that requests were cut off after Grace.
+func (s *Server) Run(ctx context.Context) error {
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port))
+	listener, err := net.Listen("tcp4", address)
+	if err != nil {
+		return fmt.Errorf("listen for the host: %w", err)
+	}
+	server := &http.Server{
+		Handler:           s.withRoot(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	if s.Listening != nil {
+		s.Listening(listener.Addr())
+	}
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve the host: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Grace)
+	defer cancel()
+	err = server.Shutdown(grace)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("finish the requests under way: %w", err), server.Close())
+	}
+	<-served // http.ErrServerClosed: it was asked to stop
+	return err
+}
+
+// withRoot answers the host's question whether the handler is there before
+// anything else is looked at.
+func (s *Server) withRoot() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"status":"ready"}`)) // the host only wants to see an answer
+			return
+		}
+		s.Handler.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,99 @@
+// Package telemetry is how the handler tells what it does: one logger, one set
+// of keys, and the trace context that travels with a transaction.
+//
+// Log lines go to stdout as JSON, one a line: the Functions host takes each line
+// of stdout for an Information and each of stderr for an Error, and knows of
+// neither which invocation it belongs to (reference: the host's console log
+// service). So the logger adds what the context carries.
+//
+// Exporters of spans and metrics attach in NewLogger's caller: nothing else
+// knows where telemetry goes.
+package telemetry
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+)
+
+// The keys of attributes. Nothing is logged under another name for these.
+const (
+	KeyTransaction = "transaction.id"
+	KeyOperation   = "operation.id"
+	KeyStep        = "step"
+	KeyAttempt     = "attempt"
+	KeyState       = "state"
+	KeyInvocation  = "invocation.id"
+	KeyFunction    = "function"
+	KeyMessage     = "message.id"
+	KeyQueue       = "queue"
+	KeyPartition   = "partition"
+	KeySequence    = "sequence.number"
+	KeyDelivery    = "delivery.count"
+	KeyDuration    = "duration.ms"
+	KeyStatus      = "http.status"
+	KeyMethod      = "http.method"
+	KeyPath        = "http.path"
+	KeyTrace       = "trace.id"
+	KeySpan        = "span.id"
+	KeyError       = "error"
+)
+
+// NewLogger returns a logger that writes JSON lines of at least that level to
+// w, in UTC, with the attributes and the trace that the context of a call
+// carries. It is safe for concurrent use.
+func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
+	json := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: inUTC})
+	return slog.New(carrier{json})
+}
+
+func inUTC(groups []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey && len(groups) == 0 {
+		a.Value = slog.TimeValue(a.Value.Time().UTC())
+	}
+	return a
+}
+
+type attrsKey struct{}
+
+// With returns a context whose log lines carry these attributes, after those
+// that it carries already.
+func With(ctx context.Context, attrs ...slog.Attr) context.Context {
+	return context.WithValue(ctx, attrsKey{}, append(slices.Clip(carried(ctx)), attrs...))
+}
+
+func carried(ctx context.Context) []slog.Attr {
+	attrs, _ := ctx.Value(attrsKey{}).([]slog.Attr)
+	return attrs
+}
+
+// carrier adds what the context carries to each record, but for what the record
+// tells itself: no key is there twice.
+type carrier struct{ slog.Handler }
+
+func (c carrier) Handle(ctx context.Context, r slog.Record) error {
+	attrs := carried(ctx)
+	trace, traced := TraceFrom(ctx)
+	if len(attrs) == 0 && !traced {
+		return c.Handler.Handle(ctx, r)
+	}
+	given := map[string]bool{} // by the caller, who knows best
+	r.Attrs(func(a slog.Attr) bool { given[a.Key] = true; return true })
+	r = r.Clone()
+	for _, a := range attrs {
+		if !given[a.Key] {
+			r.AddAttrs(a)
+		}
+	}
+	if traced {
+		r.AddAttrs(slog.String(KeyTrace, trace.TraceID()), slog.String(KeySpan, trace.SpanID()))
+	}
+	return c.Handler.Handle(ctx, r)
+}
+
+func (c carrier) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return carrier{c.Handler.WithAttrs(attrs)}
+}
+
+func (c carrier) WithGroup(name string) slog.Handler { return carrier{c.Handler.WithGroup(name)} }
