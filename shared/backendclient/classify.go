@@ -1,0 +1,129 @@
+package backendclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// The codes of failures that no backend has named.
+const (
+	codeNotSent    = "not-sent"   // no connection came about
+	codeBusy       = "busy"       // no free place for the call
+	codeTimeout    = "timeout"    // no answer in time
+	codeCancelled  = "cancelled"  // the caller gave up
+	codeBroken     = "broken"     // the connection broke
+	codeUnreadable = "unreadable" // the answer is no JSON, too large, or broke off
+	codeStatus     = "status"     // an error without a problem document
+)
+
+// maxMessage bounds the text of a failure, in bytes.
+const maxMessage = 500
+
+// answer is what came back: a status, and a body or the error that kept it from
+// being read.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	err    error
+}
+
+// classify gives the two verdicts on an answer:
+//
+//	2xx, readable              succeeded   yes
+//	4xx but 408 and 429        never       no
+//	429                        later       no
+//	all others                 later       maybe
+func classify(a answer, now time.Time) workflow.Outcome {
+	switch {
+	case a.status >= 200 && a.status <= 299:
+		return success(a)
+	case a.status == http.StatusRequestTimeout, a.status < 400, a.status > 499:
+		return failed(a, workflow.RetryLater, workflow.EffectMaybe, now)
+	case a.status == http.StatusTooManyRequests:
+		return failed(a, workflow.RetryLater, workflow.EffectNo, now)
+	default:
+		return failed(a, workflow.RetryNever, workflow.EffectNo, now)
+	}
+}
+
+// success takes over the result. An answer that can't be read is none: without
+// the result the next steps can't be made, and a repeat gets it again.
+func success(a answer) workflow.Outcome {
+	if a.err != nil {
+		return unknown(a.status, codeOf(a.err, codeUnreadable), a.err)
+	}
+	body := bytes.TrimSpace(a.body)
+	if len(body) == 0 {
+		return workflow.Outcome{Effect: workflow.EffectYes, Status: a.status}
+	}
+	if !json.Valid(body) {
+		return unknown(a.status, codeUnreadable, errors.New("the answer is no JSON"))
+	}
+	return workflow.Outcome{Effect: workflow.EffectYes, Status: a.status, Result: body}
+}
+
+func failed(a answer, retry workflow.Retry, effect workflow.Effect, now time.Time) workflow.Outcome {
+	code, message := describe(a)
+	return workflow.Outcome{
+		Retry: retry, Effect: effect, Status: a.status, Type: code, Message: message,
+		RetryAfter: retryAfter(a.header.Get("Retry-After"), now),
+	}
+}
+
+// describe reads the problem document of a failure, if there is one.
+func describe(a answer) (code, message string) {
+	media, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	var p problem.Problem
+	if a.err == nil && err == nil && media == problem.ContentType && p.UnmarshalJSON(a.body) == nil && p.Type != "" {
+		p.Status = a.status // the document's is advice only
+		return p.Type, short(p.Error())
+	}
+	return codeStatus, fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))
+}
+
+// notSent is the verdict on a call that never left.
+func notSent(code string, err error) workflow.Outcome {
+	return workflow.Outcome{
+		Retry: workflow.RetryLater, Effect: workflow.EffectNo, Type: code, Message: short(err.Error()),
+	}
+}
+
+// unknown is the verdict on a call that may have done anything.
+func unknown(status int, code string, err error) workflow.Outcome {
+	return workflow.Outcome{
+		Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: status, Type: code, Message: short(err.Error()),
+	}
+}
+
+// codeOf returns the code of a call without an answer: other, unless its time
+// was up or its caller gave up.
+func codeOf(err error, other string) string {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return codeCancelled
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return codeTimeout
+	}
+	return other
+}
+
+// short cuts a text that is kept in a document.
+func short(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
+}

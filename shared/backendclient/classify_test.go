@@ -1,0 +1,109 @@
+package backendclient
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+var now = time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC)
+
+// Every status gives the verdicts that the workflow is built on.
+func TestClassifyEveryStatus(t *testing.T) {
+	for status := 100; status <= 599; status++ {
+		got := classify(answer{status: status, header: http.Header{}}, now)
+		retry, effect := workflow.RetryLater, workflow.EffectMaybe
+		switch {
+		case status >= 200 && status < 300:
+			retry, effect = workflow.RetryNone, workflow.EffectYes
+		case status == 408:
+		case status == 429:
+			effect = workflow.EffectNo
+		case status >= 400 && status < 500:
+			retry, effect = workflow.RetryNever, workflow.EffectNo
+		}
+		if got.Retry != retry || got.Effect != effect || got.Status != status {
+			t.Errorf("%d: got %+v", status, got)
+		}
+		if (got.Message == "") != (retry == workflow.RetryNone) {
+			t.Errorf("%d: message %q", status, got.Message)
+		}
+	}
+}
+
+func TestClassify(t *testing.T) {
+	document := http.Header{"Content-Type": {problem.ContentType}}
+	tests := []struct {
+		name string
+		a    answer
+		want workflow.Outcome
+	}{
+		{"result", answer{status: 200, body: []byte(` {"a":1} `)},
+			workflow.Outcome{Effect: workflow.EffectYes, Status: 200, Result: []byte(`{"a":1}`)}},
+		{"no result", answer{status: 204}, workflow.Outcome{Effect: workflow.EffectYes, Status: 204}},
+		{"blank result", answer{status: 200, body: []byte("\n")}, workflow.Outcome{Effect: workflow.EffectYes, Status: 200}},
+		{"no JSON", answer{status: 200, body: []byte(`<html>`)}, workflow.Outcome{Retry: workflow.RetryLater,
+			Effect: workflow.EffectMaybe, Status: 200, Type: "unreadable", Message: "the answer is no JSON"}},
+		{"half a JSON", answer{status: 200, body: []byte(`{"a":`)}, workflow.Outcome{Retry: workflow.RetryLater,
+			Effect: workflow.EffectMaybe, Status: 200, Type: "unreadable", Message: "the answer is no JSON"}},
+		{"broken off", answer{status: 201, err: errors.New("cut")}, workflow.Outcome{Retry: workflow.RetryLater,
+			Effect: workflow.EffectMaybe, Status: 201, Type: "unreadable", Message: "cut"}},
+		{"problem", answer{status: 422, header: document, body: []byte(`{"type":"too-heavy","title":"No drone","detail":"21 kg"}`)},
+			workflow.Outcome{Retry: workflow.RetryNever, Status: 422, Type: "too-heavy", Message: "422 No drone: 21 kg"}},
+		{"the document's status counts for nothing", answer{status: 404, header: document, body: []byte(`{"type":"x","title":"y","status":503}`)},
+			workflow.Outcome{Retry: workflow.RetryNever, Status: 404, Type: "x", Message: "404 y"}},
+		{"problem that is none", answer{status: 400, header: document, body: []byte(`[]`)},
+			workflow.Outcome{Retry: workflow.RetryNever, Status: 400, Type: "status", Message: "400 Bad Request"}},
+		{"problem broken off", answer{status: 409, header: document, err: errors.New("cut")},
+			workflow.Outcome{Retry: workflow.RetryNever, Status: 409, Type: "status", Message: "409 Conflict"}},
+		{"another media type", answer{status: 500, header: http.Header{"Content-Type": {"text/html"}}, body: []byte(`{"type":"x"}`)},
+			workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 500, Type: "status", Message: "500 Internal Server Error"}},
+		{"wait", answer{status: 429, header: http.Header{"Retry-After": {"7"}}},
+			workflow.Outcome{Retry: workflow.RetryLater, Status: 429, Type: "status", Message: "429 Too Many Requests", RetryAfter: 7 * time.Second}},
+		{"wait for a service that is down", answer{status: 503, header: http.Header{"Retry-After": {"Sat, 31 Jan 2026 16:00:30 GMT"}}},
+			workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 503, Type: "status",
+				Message: "503 Service Unavailable", RetryAfter: 30 * time.Second}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.a.header == nil {
+				tt.a.header = http.Header{}
+			}
+			if diff := cmp.Diff(tt.want, classify(tt.a, now)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	tests := map[string]time.Duration{
+		"": 0, "0": 0, "1": time.Second, "120": 2 * time.Minute, "-1": 0, "1.5": 0, "soon": 0,
+		"4294967295": maxRetryAfter, "99999999999999999999": 0,
+		"Sat, 31 Jan 2026 16:01:00 GMT": time.Minute, "Sat, 31 Jan 2026 15:00:00 GMT": 0,
+		"Saturday, 31-Jan-26 16:01:00 GMT": time.Minute, "Sat Jan 31 16:01:00 2026": time.Minute,
+		"Sat, 31 Jan 2099 16:00:00 GMT": maxRetryAfter,
+	}
+	for header, want := range tests {
+		if got := retryAfter(header, now); got != want {
+			t.Errorf("%q: %v, want %v", header, got, want)
+		}
+	}
+}
+
+func TestShortKeepsWholeCharacters(t *testing.T) {
+	got := short(strings.Repeat("ä", 400) + "x")
+	if len(got) > maxMessage+len("…") || !strings.HasSuffix(got, "ä…") {
+		t.Errorf("got %d bytes, %q", len(got), got[len(got)-6:])
+	}
+	if got := short("all of it"); got != "all of it" {
+		t.Errorf("got %q", got)
+	}
+}

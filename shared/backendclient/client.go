@@ -1,0 +1,187 @@
+package backendclient
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// The headers that say on whose behalf a call is made.
+const (
+	headerTransaction = "Transaction-Id"
+	headerOperation   = "Operation-Id"
+	headerRevision    = "Revision"
+	headerTraceParent = "Traceparent" // W3C Trace Context, section 3.2
+)
+
+// Config are the settings.
+type Config struct {
+	// Backends are the base URLs by the name of the backend, such as
+	// "http://127.0.0.1:7071/api".
+	Backends map[string]string
+	// Header is added to every call, such as a function key. May be nil.
+	Header http.Header
+	// CallTimeout bounds an attempt, from the wait for a free place to the last
+	// byte of the answer. 0 means 2 s.
+	CallTimeout time.Duration
+	// MaxAnswer is the largest answer that is read, in bytes. 0 means 64 KiB.
+	MaxAnswer int64
+	// Concurrency is how many calls to one backend are made at a time. 0 means
+	// 64.
+	Concurrency int
+}
+
+// Client calls the backends. It is safe for concurrent use.
+type Client struct {
+	cfg      Config
+	backends map[string]*backend // fixed
+	http     *http.Client
+	now      func() time.Time
+}
+
+type backend struct {
+	base  string // without a slash at the end
+	slots slots
+}
+
+// New returns a client. The error says what is wrong with the settings.
+func New(cfg Config, now func() time.Time) (*Client, error) {
+	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, 2*time.Second)
+	cfg.MaxAnswer = cmp.Or(cfg.MaxAnswer, 64<<10)
+	cfg.Concurrency = cmp.Or(cfg.Concurrency, 64)
+	if cfg.CallTimeout < 0 || cfg.MaxAnswer < 0 || cfg.Concurrency < 0 {
+		return nil, errors.New("backend client: settings must not be negative")
+	}
+	c := &Client{cfg: cfg, now: now, backends: make(map[string]*backend, len(cfg.Backends))}
+	for name, base := range cfg.Backends {
+		u, err := url.Parse(base)
+		if err != nil {
+			return nil, fmt.Errorf("backend %s: %w", name, err)
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+			return nil, fmt.Errorf("backend %s: %q is no base URL", name, base)
+		}
+		c.backends[name] = &backend{base: strings.TrimRight(base, "/"), slots: make(slots, cfg.Concurrency)}
+	}
+	c.http = &http.Client{
+		Transport: transport(cfg),
+		// A redirect is an answer like any other that is no success.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
+}
+
+// transport keeps as many idle connections to a backend as there can be calls:
+// with the two of the default transport, most calls would dial.
+func transport(cfg Config) *http.Transport {
+	dialer := net.Dialer{Timeout: cfg.CallTimeout, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    cfg.CallTimeout,
+		MaxIdleConns:           0, // no limit but those of the hosts
+		MaxIdleConnsPerHost:    cfg.Concurrency * max(1, len(cfg.Backends)),
+		IdleConnTimeout:        60 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// Close closes the idle connections. Calls under way are not disturbed.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+var _ runner.Caller = (*Client)(nil)
+
+// Do makes one attempt. It always returns a verdict: an end of ctx is one, too.
+func (c *Client) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+	b := c.backends[r.Call.Backend]
+	if b == nil {
+		return notSent(codeNotSent, fmt.Errorf("backend %q has no address", r.Call.Backend))
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
+	defer cancel()
+	// Who waited for longer would have too little time left for the call.
+	if err := b.slots.take(ctx, c.cfg.CallTimeout/2); err != nil {
+		return notSent(codeBusy, fmt.Errorf("wait for a free call to %s: %w", r.Call.Backend, err))
+	}
+	defer b.slots.release()
+
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	req, err := c.request(httptrace.WithClientTrace(ctx, trace), b, r)
+	if err != nil {
+		return notSent(codeNotSent, err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		if !connected.Load() {
+			return notSent(codeOf(err, codeNotSent), err)
+		}
+		return unknown(0, codeOf(err, codeBroken), err)
+	}
+	body, err := c.read(res)
+	return classify(answer{status: res.StatusCode, header: res.Header, body: body, err: err}, c.now())
+}
+
+func (c *Client) request(ctx context.Context, b *backend, r runner.Request) (*http.Request, error) {
+	var body io.Reader
+	if r.Call.Body != nil {
+		body = bytes.NewReader(r.Call.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Call.Method, b.base+"/"+r.Call.Path, body)
+	if err != nil {
+		return nil, fmt.Errorf("build call to %s: %w", r.Call.Backend, err)
+	}
+	for name, values := range c.cfg.Header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set(headerTransaction, r.TransactionID)
+	if r.Revision > 0 {
+		req.Header.Set(headerRevision, strconv.Itoa(r.Revision))
+	}
+	if r.OperationID != "" {
+		req.Header.Set(headerOperation, r.OperationID)
+	}
+	if r.TraceParent != "" {
+		req.Header.Set(headerTraceParent, r.TraceParent)
+	}
+	return req, nil
+}
+
+// errTooLarge is returned for an answer over the limit.
+var errTooLarge = errors.New("the answer is too large")
+
+// read returns the body of an answer, and leaves the connection reusable if
+// there is not much more.
+func (c *Client) read(res *http.Response) ([]byte, error) {
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, c.cfg.MaxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if int64(len(body)) <= c.cfg.MaxAnswer {
+		return body, nil
+	}
+	if _, err := io.CopyN(io.Discard, res.Body, c.cfg.MaxAnswer); err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(errTooLarge, err)
+	}
+	return nil, errTooLarge
+}
