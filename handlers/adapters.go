@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/fabrikam/drone-delivery/shared/backendclient"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/eventhubs"
+	"github.com/fabrikam/drone-delivery/shared/servicebus"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+)
+
+// adapters are the connections to everything outside.
+type adapters struct {
+	settings   settings.Settings
+	eventHubs  eventhubs.Connection
+	serviceBus servicebus.Connection
+
+	producer *eventhubs.Producer
+	reader   *eventhubs.Reader
+	sender   *servicebus.Sender
+	database *cosmosdb.Database
+	backends *backendclient.Client
+	stores   stores
+}
+
+// gapGroup is the consumer group in which Relay reads what its trigger has
+// skipped. Every hub has it, and settings keep the trigger away from it.
+const gapGroup = "$Default"
+
+// openAdapters makes the connections. None of them waits for the other side.
+func openAdapters(s settings.Settings) (_ *adapters, err error) {
+	a := &adapters{settings: s}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close(context.Background()))
+		}
+	}()
+	var credentials credentials
+	credential, err := credentials.of(s.EventHubs)
+	if err != nil {
+		return nil, err
+	}
+	a.eventHubs = eventhubs.Connection{
+		ConnectionString: s.EventHubs.ConnectionString.Reveal(), Namespace: s.EventHubs.Address, Credential: credential,
+	}
+	if a.producer, err = eventhubs.Open(a.eventHubs, eventhubs.Options{Hub: s.EventHub, Timeout: s.Budgets.Accept}); err != nil {
+		return nil, err
+	}
+	if a.reader, err = eventhubs.OpenReader(a.eventHubs, eventhubs.Options{Hub: s.EventHub}, gapGroup); err != nil {
+		return nil, err
+	}
+	if credential, err = credentials.of(s.ServiceBus); err != nil {
+		return nil, err
+	}
+	a.serviceBus = servicebus.Connection{
+		ConnectionString: s.ServiceBus.ConnectionString.Reveal(), Namespace: s.ServiceBus.Address, Credential: credential,
+	}
+	if a.sender, err = servicebus.Open(a.serviceBus, servicebus.Options{}); err != nil {
+		return nil, err
+	}
+	if credential, err = credentials.of(s.CosmosDB); err != nil {
+		return nil, err
+	}
+	a.database, err = cosmosdb.Open(cosmosdb.Connection{
+		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
+	}, cosmosdb.Options{Database: s.Database})
+	if err != nil {
+		return nil, err
+	}
+	if a.stores, err = openStores(a.database); err != nil {
+		return nil, err
+	}
+	a.backends, err = openBackends(s)
+	return a, err
+}
+
+func openBackends(s settings.Settings) (*backendclient.Client, error) {
+	b := s.Backends
+	header := http.Header{}
+	if b.Key.Set() {
+		header.Set("X-Functions-Key", b.Key.Reveal())
+	}
+	return backendclient.New(backendclient.Config{
+		Backends: map[string]string{
+			delivery.StepAccount: b.Account, delivery.StepPackage: b.Package, delivery.StepTransportation: b.Transportation,
+			delivery.StepDrone: b.Drone, delivery.StepDelivery: b.Delivery,
+		},
+		Header: header, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency,
+	}, time.Now)
+}
+
+// close closes the connections that were opened.
+func (a *adapters) close(ctx context.Context) error {
+	var errs []error
+	if a.backends != nil {
+		a.backends.Close()
+	}
+	if a.producer != nil {
+		errs = append(errs, a.producer.Close(ctx))
+	}
+	if a.reader != nil {
+		errs = append(errs, a.reader.Close(ctx))
+	}
+	if a.sender != nil {
+		errs = append(errs, a.sender.Close(ctx))
+	}
+	if a.database != nil {
+		a.database.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// credentials makes one credential for all connections with the same identity,
+// so that they share its tokens.
+type credentials map[settings.Connection]azcore.TokenCredential
+
+// of returns the credential of a connection, nil for a connection string.
+func (c *credentials) of(connection settings.Connection) (azcore.TokenCredential, error) {
+	if connection.ConnectionString.Set() {
+		return nil, nil
+	}
+	key := settings.Connection{Credential: connection.Credential, ClientID: connection.ClientID}
+	if credential, ok := (*c)[key]; ok {
+		return credential, nil
+	}
+	credential, err := newCredential(key)
+	if err != nil {
+		return nil, fmt.Errorf("credential for %s: %w", connection, err)
+	}
+	if *c == nil {
+		*c = credentials{}
+	}
+	(*c)[key] = credential
+	return credential, nil
+}
+
+func newCredential(c settings.Connection) (azcore.TokenCredential, error) {
+	if c.Credential == "" {
+		return azidentity.NewDefaultAzureCredential(nil)
+	}
+	var options azidentity.ManagedIdentityCredentialOptions
+	if c.ClientID != "" {
+		options.ID = azidentity.ClientID(c.ClientID)
+	}
+	return azidentity.NewManagedIdentityCredential(&options)
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+)
+
+// maxInvocation bounds the body of an event, in bytes: a batch of 200 events
+// of 64 KiB in base64 within JSON, with as much again to spare.
+const maxInvocation = 64 << 20
+
+// answerGrace is how long an event may go on after its time: what was called
+// has to be recorded. It is longer than a save with its repeats.
+const answerGrace = 20 * time.Second
+
+// App is the handler with everything behind it. It is safe for concurrent use.
+type App struct {
+	settings  settings.Settings
+	logger    *slog.Logger
+	services  services
+	events    *customhandler.Events
+	readiness *readiness
+	writer    *ingest.Writer
+	functions []function
+	handler   http.Handler
+	// closers release what New has opened, the last first.
+	closers []func(context.Context) error
+}
+
+// New opens the connections, which connect when they are first used, and puts
+// everything together. The error is about the settings; that a service is out
+// of reach shows with the first call, and in the function Ready. Close must be
+// called.
+func New(s settings.Settings, logger *slog.Logger) (*App, error) {
+	adapters, err := openAdapters(s)
+	if err != nil {
+		return nil, err
+	}
+	app, err := assemble(s, logger, adapters.ports(time.Now))
+	if err != nil {
+		return nil, errors.Join(err, adapters.close(context.Background()))
+	}
+	app.closers = append(app.closers, adapters.close)
+	return app, nil
+}
+
+// assemble builds the app on its ports, which stay their owner's.
+func assemble(s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
+	writer := ingest.NewWriter(p.producer, ingest.Limits{
+		Events: s.Writer.BatchEvents, Bytes: s.Writer.BatchBytes, Linger: s.Writer.Linger,
+		BufferEvents: s.Writer.BufferEvents, Timeout: s.Budgets.Accept,
+	}, observeFlush(logger))
+	services, err := newServices(s, logger, p, writer)
+	if err != nil {
+		return nil, errors.Join(err, writer.Close(context.Background()))
+	}
+	app := &App{
+		settings: s, logger: logger, services: services, writer: writer,
+		events: customhandler.NewEvents(customhandler.EventConfig{
+			Timeout: s.Budgets.Invocation, Grace: min(answerGrace, (s.Budgets.FunctionTimeout-s.Budgets.Invocation)/2),
+			MaxBody: maxInvocation, Concurrency: s.EventConcurrency, Logger: logger,
+		}),
+		readiness: newReadiness(p.checks, p.now, logger),
+	}
+	app.functions = app.table()
+	app.handler = newRouter(app.functions, app.events, logger)
+	app.closers = append(app.closers, writer.Close)
+	return app, nil
+}
+
+// ServeHTTP answers what the host sends.
+func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// Close waits for the events that still run and for what waits in the writer,
+// and closes the connections. No new request may come in. It gives up when ctx
+// ends.
+func (a *App) Close(ctx context.Context) error {
+	errs := []error{a.events.Wait(ctx)}
+	for _, close := range a.closers {
+		errs = append(errs, close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// observeFlush logs the batches that the hub did not take.
+func observeFlush(logger *slog.Logger) func(ingest.Flush) {
+	return func(f ingest.Flush) {
+		if f.Err != nil {
+			logger.Warn("batch not acknowledged", "partition", f.Partition, "events", f.Events,
+				"duration.ms", f.Took.Milliseconds(), "error", f.Err)
+		}
+	}
+}

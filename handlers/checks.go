@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/fabrikam/drone-delivery/shared/eventhubs"
+)
+
+// checks ask the services what only they can answer, over connections of their
+// own: those that are open already may not have noticed an outage.
+func (a *adapters) checks() []check {
+	return []check{{"eventHubs", a.checkEventHubs}, {"serviceBus", a.checkServiceBus}, {"cosmosDB", a.database.Ping}}
+}
+
+// checkEventHubs reads the properties of the hub.
+func (a *adapters) checkEventHubs(ctx context.Context) (err error) {
+	producer, err := eventhubs.Open(a.eventHubs, eventhubs.Options{Hub: a.settings.EventHub, Retries: -1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, producer.Close(ctx)) }()
+	_, err = producer.Partitions(ctx)
+	return err
+}
+
+// checkServiceBus opens a link to each queue, which tells whether the queue is
+// there and whether this app may send to it.
+func (a *adapters) checkServiceBus(ctx context.Context) (err error) {
+	options := &azservicebus.ClientOptions{RetryOptions: azservicebus.RetryOptions{MaxRetries: -1}}
+	var client *azservicebus.Client
+	if a.serviceBus.ConnectionString != "" {
+		client, err = azservicebus.NewClientFromConnectionString(a.serviceBus.ConnectionString, options)
+	} else {
+		client, err = azservicebus.NewClient(a.serviceBus.Namespace, a.serviceBus.Credential, options)
+	}
+	if err != nil {
+		return fmt.Errorf("open Service Bus: %w", err)
+	}
+	defer func() { err = errors.Join(err, client.Close(ctx)) }()
+	for _, queue := range []string{a.settings.DeliveriesQueue, a.settings.CompensationsQueue} {
+		sender, err := client.NewSender(queue, nil)
+		if err != nil {
+			return fmt.Errorf("open queue %s: %w", queue, err)
+		}
+		if _, err := sender.NewMessageBatch(ctx, nil); err != nil {
+			return fmt.Errorf("open queue %s: %w", queue, err)
+		}
+	}
+	return nil
+}

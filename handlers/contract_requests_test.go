@@ -1,0 +1,158 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/message"
+)
+
+const (
+	requestPath = "/deliveryrequests"
+	changeBody  = `{"deliverBy":"2126-05-04T15:00:00Z"}`
+)
+
+// large is a body over every limit.
+var large = `{"ownerId":"` + strings.Repeat("x", message.MaxBody) + `"}`
+
+func requestExchanges(t *testing.T, c *contract) {
+	w := newWorld(t)
+	w.account("owner-1", "active")
+	other := strings.Replace(deliveryBody, "2.5", "3.5", 1)
+	text := []string{"Content-Type", "text/plain"}
+	key := []string{"Idempotency-Key", "k-1"}
+	c.all(w,
+		exchange{"post", "POST", requestPath, deliveryBody, nil, 202, false},
+		exchange{"post with a key", "POST", requestPath, deliveryBody, key, 202, false},
+		exchange{"post again with the key", "POST", requestPath, deliveryBody, key, 202, false},
+		exchange{"post something else with the key", "POST", requestPath, other, key, 422, true},
+		exchange{"post with a long key", "POST", requestPath, deliveryBody, []string{"Idempotency-Key", strings.Repeat("k", 256)}, 400, false},
+		exchange{"post an unknown field", "POST", requestPath, strings.Replace(deliveryBody, "ownerId", "owner", 1), nil, 400, false},
+		exchange{"post no weight", "POST", requestPath, strings.Replace(deliveryBody, "2.5", "0", 1), nil, 400, false},
+		exchange{"post an odd latitude", "POST", requestPath, strings.Replace(deliveryBody, "47.64", "91", 1), nil, 400, false},
+		exchange{"post a delivery before its pickup", "POST", requestPath, strings.Replace(deliveryBody, "2126-05-04T14:00:00+02:00", "2126-05-04T09:00:00Z", 1), nil, 400, true},
+		exchange{"post no JSON", "POST", requestPath, "{", nil, 400, false},
+		exchange{"post too much", "POST", requestPath, large, nil, 413, false},
+		exchange{"post text", "POST", requestPath, deliveryBody, text, 415, false},
+
+		exchange{"put", "PUT", requestPath + "/mine-1", deliveryBody, nil, 202, false},
+		exchange{"put again", "PUT", requestPath + "/mine-1", deliveryBody, nil, 202, false},
+		exchange{"put something else", "PUT", requestPath + "/mine-1", other, nil, 409, true},
+		exchange{"put under an odd id", "PUT", requestPath + "/a%20b", deliveryBody, nil, 400, false},
+		exchange{"put nothing in it", "PUT", requestPath + "/mine-1", "{}", nil, 400, false},
+		exchange{"put too much", "PUT", requestPath + "/mine-1", large, nil, 413, false},
+		exchange{"put text", "PUT", requestPath + "/mine-1", deliveryBody, text, 415, false},
+	)
+	changed := []string{"Idempotency-Key", "k-2"}
+	c.all(w,
+		exchange{"patch", "PATCH", requestPath + "/mine-1", changeBody, changed, 202, false},
+		exchange{"patch something else with the key", "PATCH", requestPath + "/mine-1", `{"pickup":{"latitude":1,"longitude":2}}`, changed, 422, true},
+		exchange{"patch nothing", "PATCH", requestPath + "/mine-1", "{}", nil, 400, false},
+		exchange{"patch what nobody asked for", "PATCH", requestPath + "/nobody", changeBody, nil, 404, true},
+		exchange{"patch too much", "PATCH", requestPath + "/mine-1", large, nil, 413, false},
+		exchange{"patch text", "PATCH", requestPath + "/mine-1", changeBody, text, 415, false},
+		exchange{"delete under an odd id", "DELETE", requestPath + "/a%20b", "", nil, 400, false},
+		exchange{"delete what nobody asked for", "DELETE", requestPath + "/nobody", "", nil, 404, true},
+		exchange{"delete with the key of a patch", "DELETE", requestPath + "/mine-1", "", changed, 422, true},
+		exchange{"delete", "DELETE", requestPath + "/mine-1", "", nil, 202, false},
+	)
+	w.settleAll()
+	c.all(w,
+		exchange{"patch what was cancelled", "PATCH", requestPath + "/mine-1", changeBody, nil, 409, true},
+		exchange{"delete what was cancelled", "DELETE", requestPath + "/mine-1", "", nil, 409, true},
+	)
+}
+
+// settleAll has everything relayed and worked on.
+func (w *world) settleAll() {
+	w.t.Helper()
+	if status := w.relayAll(w.producer.take()...); status != http.StatusOK {
+		w.t.Fatalf("Relay answered %d", status)
+	}
+	w.work()
+}
+
+// refusedExchanges are the refusals of a hub that does not answer.
+func refusedExchanges(t *testing.T, c *contract) {
+	w := newWorld(t, "ACCEPT_TIMEOUT_SECONDS", "0.2")
+	hold := make(chan struct{})
+	w.producer.hold = hold
+	start := time.Now()
+	c.check(w, exchange{"post without an acknowledgement", "POST", requestPath, deliveryBody, nil, 503, false})
+	if took := time.Since(start); took < 200*time.Millisecond {
+		t.Errorf("given up after %v", took)
+	}
+	_, data := w.call(http.MethodPut, routePrefix+requestPath+"/mine-1", deliveryBody)
+	if !containsText(data, `"transactionId":"mine-1"`) || !containsText(data, "it may have been accepted") {
+		t.Errorf("the client is not told under which id to repeat: %s", data)
+	}
+	close(hold)
+}
+
+// TestFullBufferRefusesAtOnce sends more than the writer takes while the hub is
+// silent: what is over is refused, and the rest is accepted in the end.
+func TestFullBufferRefusesAtOnce(t *testing.T) {
+	const callers = 8
+	w := newWorld(t, "WRITER_BUFFER_EVENTS", "1", "WRITER_BATCH_EVENTS", "1")
+	hold := make(chan struct{})
+	w.producer.hold = hold
+	type answer struct {
+		status int
+		retry  string
+		body   []byte
+	}
+	answers := make(chan answer, callers)
+	for range callers {
+		go func() { // one id, so that all go to one partition
+			resp, data := w.call(http.MethodPut, routePrefix+requestPath+"/mine-1", deliveryBody)
+			answers <- answer{resp.StatusCode, resp.Header.Get("Retry-After"), data}
+		}()
+	}
+	const waiting = 2 // one on its way, one in the buffer
+	for range callers - waiting {
+		if a := <-answers; a.status != http.StatusServiceUnavailable || a.retry == "" || !containsText(a.body, "nothing was accepted") {
+			t.Errorf("got %d, Retry-After %q: %s", a.status, a.retry, a.body)
+		}
+	}
+	close(hold)
+	for range waiting {
+		if a := <-answers; a.status != http.StatusAccepted {
+			t.Errorf("got %d: %s", a.status, a.body)
+		}
+	}
+}
+
+func progressExchanges(t *testing.T, c *contract) {
+	w := newWorld(t)
+	w.account("owner-1", "active")
+	resp, data := w.call(http.MethodPost, "/api/deliveryrequests", deliveryBody)
+	if resp.StatusCode != http.StatusAccepted {
+		t.Fatalf("%d %s", resp.StatusCode, data)
+	}
+	operation := strings.TrimPrefix(resp.Header.Get("Location"), routePrefix)
+	transaction, _, _ := strings.Cut(operation, "/operations/")
+	c.all(w,
+		exchange{"a transaction on its way", "GET", transaction, "", nil, 200, false},
+		exchange{"an operation on its way", "GET", operation, "", nil, 200, false},
+		exchange{"a transaction of nobody", "GET", requestPath + "/nobody", "", nil, 404, true},
+		exchange{"a transaction with an odd id", "GET", requestPath + "/a%20b", "", nil, 404, false},
+	)
+	w.settleAll()
+	c.all(w,
+		exchange{"a completed transaction", "GET", transaction, "", nil, 200, false},
+		exchange{"its operation", "GET", operation, "", nil, 200, false},
+		exchange{"an operation that it doesn't have", "GET", transaction + "/operations/nothing", "", nil, 404, true},
+	)
+	w.account("owner-1", "suspended")
+	rejected := w.post(strings.Replace(deliveryBody, "package-1", "package-2", 1))
+	c.check(w, exchange{"a rejected transaction", "GET", strings.TrimPrefix(rejected.TransactionURL, routePrefix), "", nil, 200, false})
+}
+
+func (c *contract) all(w *world, exchanges ...exchange) {
+	w.t.Helper()
+	for _, e := range exchanges {
+		c.check(w, e)
+	}
+}

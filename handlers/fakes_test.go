@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
+)
+
+// hub is an event hub in memory, with two partitions.
+type hub struct {
+	down *atomic.Bool
+	hold chan struct{} // when set, sends wait for it
+	// skipped are events that only Between gives.
+	skipped []relay.Event
+
+	mu     sync.Mutex
+	bodies [][]byte
+}
+
+func (h *hub) Partitions(context.Context) ([]string, error) { return []string{"0", "1"}, nil }
+
+func (h *hub) Send(ctx context.Context, _ string, events []message.Event) error {
+	if h.hold != nil {
+		select {
+		case <-h.hold:
+		case <-ctx.Done():
+			return failure.New(failure.Transient, "send", "", ctx.Err())
+		}
+	}
+	if h.down.Load() {
+		return failure.New(failure.Transient, "send", "", errors.New("connection refused"))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range events {
+		h.bodies = append(h.bodies, e.Body)
+	}
+	return nil
+}
+
+func (h *hub) take() [][]byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	bodies := h.bodies
+	h.bodies = nil
+	return bodies
+}
+
+// Between returns the events that the trigger is said to have skipped.
+func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]relay.Event, error) {
+	var events []relay.Event
+	for _, e := range h.skipped {
+		if e.SequenceNumber > after && e.SequenceNumber < before {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}
+
+// checkpoints keeps checkpoints in memory. The ETag is the sequence number.
+type checkpoints struct {
+	mu   sync.Mutex
+	kept map[string]relay.Checkpoint
+}
+
+func (s *checkpoints) Read(_ context.Context, id string) (relay.Checkpoint, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.kept[id]
+	if !ok {
+		return c, "", failure.New(failure.NotFound, "read checkpoint", id, nil)
+	}
+	return c, strconv.FormatInt(c.SequenceNumber, 10), nil
+}
+
+func (s *checkpoints) Save(_ context.Context, c relay.Checkpoint, etag string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, ok := s.kept[c.ID]
+	if ok != (etag != "") || ok && strconv.FormatInt(old.SequenceNumber, 10) != etag {
+		return "", failure.New(failure.Conflict, "save checkpoint", c.ID, nil)
+	}
+	s.kept[c.ID] = c
+	return strconv.FormatInt(c.SequenceNumber, 10), nil
+}
+
+// requests keeps requests in memory.
+type requests struct {
+	down *atomic.Bool
+	mu   sync.Mutex
+	kept map[string]ingest.Request
+}
+
+func (s *requests) CreateIfAbsent(_ context.Context, r ingest.Request) (ingest.Request, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down.Load() {
+		return r, failure.New(failure.Transient, "create request", r.ID, nil)
+	}
+	if kept, ok := s.kept[r.ID]; ok {
+		return kept, nil
+	}
+	s.kept[r.ID] = r
+	return r, nil
+}
+
+func (s *requests) Read(_ context.Context, id string) (ingest.Request, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down.Load() {
+		return ingest.Request{}, failure.New(failure.Transient, "read request", id, nil)
+	}
+	if kept, ok := s.kept[id]; ok {
+		return kept, nil
+	}
+	return ingest.Request{}, failure.New(failure.NotFound, "read request", id, nil)
+}
+
+// quarantineStore keeps entries in memory.
+type quarantineStore struct {
+	quarantine.Store // what is not used here
+	down             *atomic.Bool
+	mu               sync.Mutex
+	entries          []quarantine.Entry
+}
+
+func (s *quarantineStore) Put(_ context.Context, e quarantine.Entry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down.Load() {
+		return failure.New(failure.Transient, "keep", e.ID, nil)
+	}
+	s.entries = append(s.entries, e)
+	return nil
+}
+
+func (s *quarantineStore) all() []quarantine.Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries
+}
+
+// syncBuffer is a log that many write.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+)
+
+const (
+	keyHeader = "Idempotency-Key"
+	// callerHeader carries the caller's identity when the app's authentication
+	// is on; the platform removes it from what comes from outside. Without it
+	// all callers share their idempotency keys.
+	callerHeader = "X-MS-CLIENT-PRINCIPAL-ID"
+)
+
+const requestsPath = "deliveryrequests"
+
+// receipt is the body of a 202.
+type receipt struct {
+	TransactionID string `json:"transactionId"`
+	OperationID   string `json:"operationId"`
+	// Repeated is true when the request was accepted before, with these ids.
+	Repeated bool `json:"repeated"`
+	// TransactionURL and OperationURL tell what becomes of it.
+	TransactionURL string `json:"transactionUrl"`
+	OperationURL   string `json:"operationUrl"`
+}
+
+func (a *App) ingestEndpoints() []endpoint {
+	s := a.services.ingest
+	return []endpoint{
+		{http.MethodPost, requestsPath, a.accept(func(ctx context.Context, in ingest.Input, _, key string) (ingest.Result, error) {
+			return s.Post(ctx, in, key)
+		}, request)},
+		{http.MethodPut, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, _ string) (ingest.Result, error) {
+			return s.Put(ctx, id, in)
+		}, request)},
+		{http.MethodPatch, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error) {
+			return s.Patch(ctx, id, in, key)
+		}, change)},
+		{http.MethodDelete, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error) {
+			return s.Delete(ctx, id, in, key)
+		}, nothing)},
+	}
+}
+
+// accept answers 202 when do has accepted the request. parse reads the body into
+// its canonical form.
+func (a *App) accept(do func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error),
+	parse func([]byte) (json.RawMessage, error)) http.Handler {
+	return a.answering(func(w http.ResponseWriter, r *http.Request) error {
+		result, err := a.acceptOne(w, r, do, parse)
+		if err != nil {
+			return err
+		}
+		return answerReceipt(w, result)
+	})
+}
+
+func (a *App) acceptOne(w http.ResponseWriter, r *http.Request,
+	do func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error),
+	parse func([]byte) (json.RawMessage, error)) (ingest.Result, error) {
+	id := mux.Vars(r)["id"]
+	if r.Method != http.MethodPost && !delivery.ValidID(id) {
+		return ingest.Result{}, problem.New(problem.Invalid, "the id in the path %s", value.IDRule)
+	}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	var body []byte
+	if r.Method != http.MethodDelete {
+		var p *problem.Problem
+		if body, p = problem.ReadBody(w, r, message.MaxBody); p != nil {
+			return ingest.Result{}, p
+		}
+	}
+	canonical, err := parse(body)
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Budgets.Accept)
+	defer cancel()
+	return do(ctx, ingest.Input{
+		Caller: r.Header.Get(callerHeader), TraceParent: telemetry.TraceParent(ctx), Body: canonical,
+	}, id, key)
+}
+
+// idempotencyKey returns the key, "" if there is none. The error is a
+// *problem.Problem.
+func idempotencyKey(r *http.Request) (string, error) {
+	keys := r.Header.Values(keyHeader)
+	if len(keys) == 0 {
+		return "", nil
+	}
+	key := strings.TrimSpace(keys[0])
+	if len(keys) > 1 || key == "" || len(key) > ingest.MaxKey {
+		return "", problem.New(problem.Invalid, "header %s must be one value of 1 to %d bytes", keyHeader, ingest.MaxKey)
+	}
+	return key, nil
+}
+
+func request(body []byte) (json.RawMessage, error) {
+	r, err := delivery.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	return r.Canonical()
+}
+
+func change(body []byte) (json.RawMessage, error) {
+	c, err := delivery.ParseChange(body)
+	if err != nil {
+		return nil, err
+	}
+	return c.Canonical()
+}
+
+func nothing([]byte) (json.RawMessage, error) { return nil, nil }
+
+func answerReceipt(w http.ResponseWriter, r ingest.Result) error {
+	transaction := fmt.Sprintf("%s/%s/%s", routePrefix, requestsPath, r.TransactionID)
+	operation := transaction + "/operations/" + r.OperationID
+	w.Header().Set("Location", operation)
+	return record.WriteJSON(w, http.StatusAccepted, receipt{r.TransactionID, r.OperationID, r.Repeated, transaction, operation})
+}
+
+// refusal is the problem that a refused request is answered with.
+func refusal(err error) problem.Problem {
+	p := problem.From(err)
+	var past *ingest.PastError
+	var unknown *ingest.UnacknowledgedError
+	switch {
+	case errors.As(err, &past):
+		p.Detail = past.Reason
+		p.Extensions = map[string]any{"transactionId": past.TransactionID, "state": past.State}
+	case errors.As(err, &unknown):
+		p.Detail = "it may have been accepted; please repeat it under the same id: PUT " +
+			routePrefix + "/" + requestsPath + "/{transactionId}, or the same " + keyHeader
+		p.Extensions = map[string]any{"transactionId": unknown.TransactionID, "operationId": unknown.OperationID}
+	case errors.Is(err, ingest.ErrKeyReused):
+		p = *problem.New(problem.KeyReused, "")
+	case errors.Is(err, ingest.ErrOtherContent):
+		p.Detail = "the id was accepted with other content"
+	case errors.Is(err, ingest.ErrBusy), errors.Is(err, ingest.ErrClosed):
+		p.Detail = "nothing was accepted; please repeat the request"
+	}
+	return p
+}

@@ -1,0 +1,68 @@
+// Package main is the custom handler: the one process that the Functions host
+// starts for all functions of this app. Each function has a small file of its
+// own that decodes, calls a package of shared/ and encodes.
+//
+// Reading order: main.go, app.go (the wiring), adapters.go (the connections),
+// services.go (what stands on them), routes.go (the function table), then the
+// functions.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+)
+
+// The exit codes, as the host understands them. There is no 0: a host whose
+// handler ended with 0 stays up and never starts another one.
+const (
+	exitFatal   = 1   // the host starts it again, and stops at the third time
+	exitStopped = 200 // asked to stop: the host starts it again if it lives on
+)
+
+// grace is how long the requests under way have when the handler is asked to
+// stop. The host itself never asks: it kills.
+const grace = 25 * time.Second
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Getenv, os.Stdout, os.Stderr))
+}
+
+// run serves until ctx is done and returns the exit code. The log goes to
+// stdout; stderr has nothing but what ended the handler, since the host takes
+// each of its lines for an error and shows the last three with the crash.
+func run(ctx context.Context, getenv func(string) string, stdout, stderr io.Writer) int {
+	s, err := settings.Load(getenv)
+	if err != nil {
+		fmt.Fprintf(stderr, "the settings are not usable:\n%v\n", err)
+		return exitFatal
+	}
+	logger := telemetry.NewLogger(stdout, s.LogLevel)
+	app, err := New(s, logger)
+	if err != nil {
+		fmt.Fprintf(stderr, "the handler can't start: %v\n", err)
+		return exitFatal
+	}
+	server := customhandler.Server{Port: s.Port, Handler: app, Logger: logger, Grace: grace}
+	logger.Info("starting", "port", s.Port, "eventHubs", s.EventHubs, "serviceBus", s.ServiceBus, "cosmosDB", s.CosmosDB)
+	err = server.Run(ctx)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := errors.Join(err, app.Close(closing)); err != nil {
+		fmt.Fprintf(stderr, "the handler failed: %v\n", err)
+		return exitFatal
+	}
+	logger.Info("stopped")
+	return exitStopped
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/account"
+	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// ports are what the services stand on. In the handler they are adapters; the
+// tests have them in memory.
+type ports struct {
+	stores
+	producer ingest.Producer
+	reader   relay.Reader
+	sender   runner.Sender
+	caller   runner.Caller
+	checks   []check
+	now      func() time.Time
+}
+
+// stores are the containers of the database.
+type stores struct {
+	transactions workflow.Store
+	requests     ingest.Requests
+	checkpoints  relay.Checkpoints
+	quarantine   quarantine.Store
+	accounts     record.Store[account.Account]
+	packages     record.Store[record.Record[parcel.Content]]
+	bookings     record.Store[record.Record[transportation.Booking]]
+	assignments  record.Store[record.Record[drone.Assignment]]
+	deliveries   record.Store[record.Record[backenddelivery.Content]]
+	drones       drone.Store
+}
+
+// openStores returns the stores of a database.
+func openStores(db *cosmosdb.Database) (stores, error) {
+	var s stores
+	var errs []error
+	note := func(err error) { errs = append(errs, err) }
+	s.transactions = open(note, db, cosmosdb.NewTransactions)
+	s.requests = open(note, db, cosmosdb.NewRequests)
+	s.checkpoints = open(note, db, cosmosdb.NewCheckpoints)
+	s.quarantine = open(note, db, cosmosdb.NewQuarantine)
+	s.drones = open(note, db, cosmosdb.NewDrones)
+	s.accounts = openRecords[account.Account](note, db, cosmosdb.AccountsContainer)
+	s.packages = openRecords[record.Record[parcel.Content]](note, db, cosmosdb.PackagesContainer)
+	s.bookings = openRecords[record.Record[transportation.Booking]](note, db, cosmosdb.BookingsContainer)
+	s.assignments = openRecords[record.Record[drone.Assignment]](note, db, cosmosdb.AssignmentsContainer)
+	s.deliveries = openRecords[record.Record[backenddelivery.Content]](note, db, cosmosdb.DeliveriesContainer)
+	return s, errors.Join(errs...)
+}
+
+func open[S any](note func(error), db *cosmosdb.Database, make func(*cosmosdb.Database) (S, error)) S {
+	s, err := make(db)
+	note(err)
+	return s
+}
+
+func openRecords[T any](note func(error), db *cosmosdb.Database, container string) *cosmosdb.Records[T] {
+	s, err := cosmosdb.NewRecords[T](db, container)
+	note(err)
+	return s
+}
+
+// ports returns the adapters as ports.
+func (a *adapters) ports(now func() time.Time) ports {
+	return ports{
+		stores: a.stores, producer: a.producer, reader: a.reader, sender: a.sender, caller: a.backends, now: now, checks: a.checks(),
+	}
+}

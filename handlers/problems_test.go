@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+)
+
+// backendProblems are the types that only backends answer with.
+var backendProblems = []problem.Type{
+	record.OwnedByAnother, record.StaleRevision, record.OtherContent,
+	drone.NoDroneFree, drone.TooHeavy, backenddelivery.NotConfirmable, backenddelivery.TooMany,
+}
+
+func problemsDocument() string {
+	var b strings.Builder
+	b.WriteString(`# Problem types
+
+Everything that is refused is answered with a problem document (RFC 9457). Its
+` + "`type`" + ` is one of these short references; a client may depend on them and on the
+status, not on titles and details. ` + "`errors`" + ` lists faults of the body with their
+JSON pointers. Where it makes sense to come again, Retry-After says when.
+
+| type | status | title |
+|---|---|---|
+`)
+	list := func(types []problem.Type) {
+		for _, t := range types {
+			fmt.Fprintf(&b, "| `%s` | %d | %s |\n", t.ID, t.Status, t.Title)
+		}
+	}
+	list(problem.Types)
+	b.WriteString("\nThe backends have these besides:\n\n| type | status | title |\n|---|---|---|\n")
+	list(backendProblems)
+	return b.String()
+}
+
+// TestProblemsDocument holds docs/problems.md to the code. UPDATE=1 writes it.
+func TestProblemsDocument(t *testing.T) {
+	const path = "../docs/problems.md"
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(path, []byte(problemsDocument()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(problemsDocument(), string(have)); diff != "" {
+		t.Errorf("run UPDATE=1 go test ./handlers (-want +got):\n%s", diff)
+	}
+}
+
+// TestEveryProblemTypeIsListed finds the types in the sources of the backends.
+func TestEveryProblemTypeIsListed(t *testing.T) {
+	listed := map[string]bool{}
+	for _, p := range backendProblems {
+		listed[p.ID] = true
+	}
+	found := 0
+	err := filepath.WalkDir("../shared/backend", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			literal, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if selector, ok := literal.Type.(*ast.SelectorExpr); !ok || selector.Sel.Name != "Type" {
+				return true
+			}
+			for _, element := range literal.Elts {
+				pair, ok := element.(*ast.KeyValueExpr)
+				if !ok || pair.Key.(*ast.Ident).Name != "ID" {
+					continue
+				}
+				found++
+				if id := strings.Trim(pair.Value.(*ast.BasicLit).Value, `"`); !listed[id] {
+					t.Errorf("%s: the problem type %s is not in docs/problems.md", path, id)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || found != len(backendProblems) {
+		t.Errorf("%d types found, %d listed, %v", found, len(backendProblems), err)
+	}
+}

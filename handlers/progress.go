@@ -1,0 +1,60 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/failure"
+)
+
+func (a *App) progressEndpoints() []endpoint {
+	transaction := func(w http.ResponseWriter, r *http.Request) error {
+		id, err := knownID(r, "id")
+		if err != nil {
+			return err
+		}
+		view, err := a.services.progress.Get(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		return answerFresh(w, view)
+	}
+	operation := func(w http.ResponseWriter, r *http.Request) error {
+		id, err := knownID(r, "id")
+		if err != nil {
+			return err
+		}
+		operationID, err := knownID(r, "operationId")
+		if err != nil {
+			return err
+		}
+		view, err := a.services.progress.GetOperation(r.Context(), id, operationID)
+		if err != nil {
+			return err
+		}
+		return answerFresh(w, view)
+	}
+	return []endpoint{
+		{http.MethodGet, requestsPath + "/{id}", a.answering(transaction)},
+		{http.MethodGet, requestsPath + "/{id}/operations/{operationId}", a.answering(operation)},
+	}
+}
+
+// knownID returns a variable of the path. What has not the form of an id was
+// never accepted.
+func knownID(r *http.Request, name string) (string, error) {
+	id := mux.Vars(r)[name]
+	if !delivery.ValidID(id) {
+		return "", failure.New(failure.NotFound, "read "+name, "", nil)
+	}
+	return id, nil
+}
+
+// answerFresh answers with what must not be kept by anyone on the way.
+func answerFresh(w http.ResponseWriter, view any) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return record.WriteJSON(w, http.StatusOK, view)
+}

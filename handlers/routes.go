@@ -1,0 +1,174 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+)
+
+// routePrefix is that of host.json, with which the host passes HTTP requests
+// on.
+const routePrefix = "/api"
+
+// The triggers, as function.json names them.
+const (
+	httpTrigger       = "httpTrigger"
+	eventHubTrigger   = "eventHubTrigger"
+	serviceBusTrigger = "serviceBusTrigger"
+	timerTrigger      = "timerTrigger"
+)
+
+// function is one function of the app, as this code knows it. A test holds the
+// table to functions/*/function.json and to docs/openapi.yaml.
+type function struct {
+	name    string
+	trigger string
+	binding string // the name of the trigger's binding
+
+	// An event's:
+	source string // the setting that names where it comes from
+	event  customhandler.EventFunc
+
+	// An HTTP function's:
+	template  string // the host's route
+	anonymous bool   // anyone may call; otherwise a function key is needed
+	endpoints []endpoint
+}
+
+// endpoint is one method of one path of an HTTP function.
+type endpoint struct {
+	method string
+	path   string // a template of gorilla/mux below the prefix
+	handle http.Handler
+}
+
+// methods returns the methods of a function's endpoints.
+func (f function) methods() []string {
+	var methods []string
+	for _, e := range f.endpoints {
+		if !slices.Contains(methods, e.method) {
+			methods = append(methods, e.method)
+		}
+	}
+	return methods
+}
+
+// table is every function of the app. Operations comes with the operators'
+// acts.
+func (a *App) table() []function {
+	s, q := a.services, a.settings
+	return []function{
+		{name: "Ingest", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id?}", endpoints: a.ingestEndpoints()},
+		{name: "Progress", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id}/{*rest}", endpoints: a.progressEndpoints()},
+		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay},
+		{name: "Schedule", trigger: serviceBusTrigger, binding: "message", source: "%DELIVERIES_QUEUE%",
+			event: a.work(q.DeliveriesQueue, s.schedule.Handle)},
+		{name: "Supervise", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%",
+			event: a.work(q.CompensationsQueue, s.supervise.Handle)},
+		{name: "DeadLetterDeliveries", trigger: serviceBusTrigger, binding: "message", source: "%DELIVERIES_QUEUE%/$deadletterqueue",
+			event: a.deadLetter(q.DeliveriesQueue)},
+		{name: "DeadLetterCompensations", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%/$deadletterqueue",
+			event: a.deadLetter(q.CompensationsQueue)},
+		{name: "Sweep", trigger: timerTrigger, binding: "timer", source: "%SWEEP_SCHEDULE%", event: a.sweep},
+		{name: "Accounts", trigger: httpTrigger, binding: "req", template: "account/{id}", endpoints: a.backend(s.accounts.Endpoints())},
+		{name: "Packages", trigger: httpTrigger, binding: "req", template: "packages/{*path}", endpoints: a.backend(s.packages.Endpoints())},
+		{name: "ThirdPartyDeliveries", trigger: httpTrigger, binding: "req", template: "thirdpartydeliveries/{id}",
+			endpoints: a.backend(s.transportation.Endpoints())},
+		{name: "DroneDeliveries", trigger: httpTrigger, binding: "req", template: "dronedeliveries/{id}",
+			endpoints: a.backend(s.drones.AssignmentEndpoints())},
+		{name: "Drones", trigger: httpTrigger, binding: "req", template: "drones/{id?}", endpoints: a.backend(s.drones.DroneEndpoints())},
+		{name: "Deliveries", trigger: httpTrigger, binding: "req", template: "deliveries/{*path}", endpoints: a.backend(s.deliveries.Endpoints())},
+		{name: "Live", trigger: httpTrigger, binding: "req", template: "live", anonymous: true,
+			endpoints: []endpoint{{http.MethodGet, "live", a.answering(live)}}},
+		{name: "Ready", trigger: httpTrigger, binding: "req", template: "ready", anonymous: true,
+			endpoints: []endpoint{{http.MethodGet, "ready", a.answering(a.readiness.answer)}}},
+	}
+}
+
+// backend returns the endpoints of a backend.
+func (a *App) backend(endpoints []record.Endpoint) []endpoint {
+	out := make([]endpoint, len(endpoints))
+	for i, e := range endpoints {
+		out[i] = endpoint{e.Method, e.Path, a.answering(e.Handle)}
+	}
+	return out
+}
+
+// answering returns a handler that answers the error of fn with its problem,
+// and logs what the client is not told of a failure of the system itself.
+func (a *App) answering(fn func(w http.ResponseWriter, r *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := fn(w, r)
+		if err == nil {
+			return
+		}
+		p := refusal(err)
+		if p.Status >= http.StatusInternalServerError {
+			a.logger.WarnContext(r.Context(), "request failed", telemetry.KeyMethod, r.Method, telemetry.KeyPath, r.URL.Path,
+				telemetry.KeyStatus, p.Status, telemetry.KeyError, err)
+		}
+		problem.Write(w, r, p)
+	})
+}
+
+// newRouter serves the events at /<Function> and the HTTP functions below the
+// prefix. What is not in the table is answered with a problem.
+func newRouter(functions []function, events *customhandler.Events, logger *slog.Logger) http.Handler {
+	router := mux.NewRouter()
+	for _, f := range functions {
+		if f.event != nil {
+			router.Path("/" + f.name).Handler(events.Handler(f.name, f.event))
+		}
+	}
+	var paths []string
+	methods := map[string]byMethod{}
+	for _, f := range functions {
+		for _, e := range f.endpoints {
+			if methods[e.path] == nil {
+				paths = append(paths, e.path)
+				methods[e.path] = byMethod{}
+			}
+			methods[e.path][e.method] = customhandler.Web(f.name, logger, e.handle)
+		}
+	}
+	for _, path := range paths {
+		router.Path(routePrefix + "/" + path).Handler(methods[path])
+	}
+	router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		problem.Write(w, r, *problem.New(problem.NotFound, "there is nothing at this path"))
+	})
+	return router
+}
+
+// byMethod are the handlers of one path, which may belong to several
+// functions.
+type byMethod map[string]http.Handler
+
+// ServeHTTP hands the request to the handler of its method. HEAD is answered as
+// GET is; the server leaves the body out.
+func (m byMethod) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if handler, ok := m[method]; ok {
+		handler.ServeHTTP(w, r)
+		return
+	}
+	var allowed []string
+	for method := range m {
+		allowed = append(allowed, method)
+	}
+	slices.Sort(allowed)
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	problem.Write(w, r, *problem.New(problem.MethodNotAllowed, "allowed: %s", list))
+}

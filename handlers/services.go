@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/account"
+	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
+	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/progress"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/schedule"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/supervise"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// services are what the functions call.
+type services struct {
+	ingest         *ingest.Service
+	progress       *progress.Service
+	relay          *relay.Service
+	schedule       *schedule.Service
+	supervise      *supervise.Service
+	quarantine     *quarantine.Service
+	accounts       *account.Service
+	packages       *parcel.Service
+	transportation *transportation.Service
+	drones         *drone.Service
+	deliveries     *backenddelivery.Service
+}
+
+// newServices builds the services on their ports.
+func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.Log) (services, error) {
+	definition := delivery.Steps()
+	run, err := newRunner(s, logger, p, &definition)
+	if err != nil {
+		return services{}, err
+	}
+	var out services
+	known := ingest.Known{Requests: p.requests, MintedAt: delivery.MintedAt, Retention: s.Budgets.HubRetention, Now: p.now}
+	out.ingest = ingest.New(ingest.Config{
+		Log: log, Transactions: p.transactions, Known: known,
+		NewID: delivery.NewID, KeyID: delivery.KeyID, ValidID: delivery.ValidID,
+		Past: pastOperations(definition), Now: p.now,
+	})
+	out.progress = progress.New(p.transactions, known)
+	out.schedule = schedule.New(run)
+	out.supervise = supervise.New(run)
+	out.quarantine = quarantine.New(quarantine.Config{
+		Store: p.quarantine, Waker: out.supervise, Keep: s.Budgets.DocumentTTL, Now: p.now, Logger: logger,
+	})
+	out.relay = relay.New(relay.Config{
+		Queue: s.DeliveriesQueue, Sender: p.sender, Quarantine: out.quarantine,
+		Checkpoints: p.checkpoints, Reader: p.reader, Logger: logger,
+	})
+	return out, out.addBackends(s, p)
+}
+
+func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *workflow.Definition) (*runner.Runner, error) {
+	b := s.Budgets
+	return runner.New(runner.Config{
+		Definition: definition, Store: p.transactions, Caller: p.caller, Sender: p.sender,
+		Queues: map[workflow.Queue]string{
+			workflow.QueueDeliveries: s.DeliveriesQueue, workflow.QueueCompensations: s.CompensationsQueue,
+		},
+		Budgets: runner.Budgets{
+			CallTimeout: b.Call, StepTimeout: b.Step, InvocationTimeout: b.Invocation,
+			Lease: b.Lease, LaterMin: b.LaterMin, LaterMax: b.LaterMax,
+			CompleteBy: b.CompleteBy, DocumentTTL: b.DocumentTTL,
+			InPlaceAttempts: b.CallAttempts, UndoAttempts: b.UndoAttempts, DeadLetters: b.DeadLetters,
+		},
+		Now: p.now, Pause: runner.Pause, Random: rand.Uint64, Log: logger,
+	})
+}
+
+// addBackends adds the services behind the steps.
+func (out *services) addBackends(s settings.Settings, p ports) error {
+	keep := s.Budgets.DocumentTTL
+	out.accounts = account.New(p.accounts)
+	out.packages = parcel.New(parcel.Config{Retention: keep}, p.packages, p.now)
+	carriers := transportation.Defaults()
+	carriers.DroneReachKm, carriers.Retention = s.CarrierDistanceKm, keep
+	out.transportation = transportation.New(carriers, p.bookings, p.now)
+	out.deliveries = backenddelivery.New(backenddelivery.Config{Retention: keep}, p.deliveries, p.now)
+	fleet := drone.Defaults()
+	fleet.ExpeditedSpeedKmh *= s.Fleet.SpeedKmh / fleet.SpeedKmh
+	fleet.Drones, fleet.Zones, fleet.SpeedKmh = s.Fleet.Drones, s.Fleet.Zones, s.Fleet.SpeedKmh
+	fleet.CapacityKg, fleet.TimeScale, fleet.Retention = s.Fleet.CapacityKg, s.Fleet.TimeScale, keep
+	var err error
+	if out.drones, err = drone.New(fleet, p.assignments, p.drones, p.now); err != nil {
+		return fmt.Errorf("drones: %w", err)
+	}
+	return nil
+}

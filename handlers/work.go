@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+)
+
+// work returns the function of a queue: Schedule or Supervise. Nil completes
+// the message, an error abandons it. What no repeat can mend goes to the
+// quarantine, and the message is completed once it is there.
+func (a *App) work(queue string, handle func(context.Context, message.Envelope) error) customhandler.EventFunc {
+	return func(ctx context.Context, i *customhandler.Invocation) error {
+		m, err := messageOf(i, queue)
+		if err != nil {
+			return err
+		}
+		envelope, err := message.Decode(m.Body)
+		if err == nil {
+			ctx = telemetry.With(ctx, slog.String(telemetry.KeyTransaction, envelope.TransactionID))
+			if envelope.TraceParent != "" {
+				ctx = telemetry.ContinueTrace(ctx, envelope.TraceParent)
+			}
+			err = handle(ctx, envelope)
+		}
+		switch {
+		case errors.Is(err, message.ErrUnreadable):
+			m.Reason = quarantine.ReasonUnreadable
+		case errors.Is(err, runner.ErrTooOld), errors.Is(err, runner.ErrUnknownTransaction):
+			m.Reason = quarantine.ReasonExpired
+		case err != nil:
+			return a.holdBack(ctx, i, err)
+		default:
+			return nil
+		}
+		m.Description = err.Error()
+		a.logger.WarnContext(ctx, "message quarantined", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,
+			"reason", m.Reason, telemetry.KeyError, err)
+		return a.services.quarantine.Poison(ctx, m)
+	}
+}
+
+// messageOf reads a message of the Service Bus trigger.
+func messageOf(i *customhandler.Invocation, queue string) (quarantine.Message, error) {
+	body, err := i.Bytes("message")
+	if err != nil {
+		return quarantine.Message{}, err
+	}
+	sequence, err := i.Metadata.Int("SequenceNumber")
+	if err != nil {
+		return quarantine.Message{}, err
+	}
+	m := quarantine.Message{Queue: queue, SequenceNumber: sequence, Body: body}
+	if i.Metadata.Has("MessageId") { // others than this system may send without
+		if m.MessageID, err = i.Metadata.String("MessageId"); err != nil {
+			return quarantine.Message{}, err
+		}
+	}
+	if i.Metadata.Has("ApplicationProperties") {
+		properties, err := i.Metadata.Object("ApplicationProperties")
+		if err != nil {
+			return quarantine.Message{}, err
+		}
+		m.Properties = valuesOf(properties)
+	}
+	return m, nil
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/account"
+	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/drone/dronetest"
+	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
+	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is an app on ports in memory, served to itself: its steps call its own
+// backends.
+type world struct {
+	t            *testing.T
+	app          *App
+	server       *httptest.Server
+	client       *http.Client
+	log          *syncBuffer
+	producer     *hub
+	checkpoints  *checkpoints
+	queue        *workflowtest.Queue
+	transactions *workflowtest.Store
+	requests     *requests
+	quarantine   *quarantineStore
+	down         atomic.Bool // all ports fail
+	backendsDown atomic.Bool // the backends' own storage fails
+	next         int         // the sequence number of the next event
+}
+
+// environment is a working one with some changes.
+func environment(url string, changes ...string) func(string) string {
+	const hubs = "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=n;SharedAccessKey=azE=;UseDevelopmentEmulator=true;"
+	values := map[string]string{
+		"FUNCTIONS_CUSTOMHANDLER_PORT": "1", "WEBSITE_HOSTNAME": strings.TrimPrefix(url, "http://"),
+		"EventHubs": hubs, "ServiceBus": hubs, "CosmosDB": "AccountEndpoint=http://127.0.0.1:1;AccountKey=azE=;",
+		"FLEET_DRONES": "4", "FLEET_ZONES": "2",
+	}
+	for i := 0; i < len(changes); i += 2 {
+		values[changes[i]] = changes[i+1]
+	}
+	return func(name string) string { return values[name] }
+}
+
+func newWorld(t *testing.T, changes ...string) *world {
+	t.Helper()
+	w := &world{t: t, log: &syncBuffer{}, client: &http.Client{Transport: &http.Transport{}}}
+	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.app.ServeHTTP(rw, r) }))
+	s, err := settings.Load(environment(w.server.URL, changes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := &workflowtest.Gate{Decide: func(string, int) workflowtest.Fate {
+		if w.down.Load() {
+			return workflowtest.Refuse
+		}
+		return workflowtest.Pass
+	}}
+	w.producer = &hub{down: &w.down}
+	w.queue = workflowtest.NewQueue(gate, time.Now)
+	w.transactions = workflowtest.NewStore(gate)
+	w.requests = &requests{kept: map[string]ingest.Request{}, down: &w.down}
+	w.checkpoints = &checkpoints{kept: map[string]relay.Checkpoint{}}
+	w.quarantine = &quarantineStore{down: &w.down}
+	backends, err := openBackends(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := ports{
+		stores: stores{
+			transactions: w.transactions, requests: w.requests, quarantine: w.quarantine, checkpoints: w.checkpoints,
+			accounts: memory[account.Account](w), packages: memory[record.Record[parcel.Content]](w),
+			bookings: memory[record.Record[transportation.Booking]](w), assignments: memory[record.Record[drone.Assignment]](w),
+			deliveries: memory[record.Record[backenddelivery.Content]](w), drones: &dronetest.Memory{Docs: recordtest.Memory[drone.Drone]{Before: w.fault}},
+		},
+		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, now: time.Now,
+		checks: []check{{"eventHubs", w.reach}, {"serviceBus", w.reach}, {"cosmosDB", w.reach}},
+	}
+	if w.app, err = assemble(s, slog.New(slog.NewJSONHandler(w.log, nil)), p); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.server.Close()
+		w.client.CloseIdleConnections()
+		backends.Close()
+		if err := w.app.Close(context.Background()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return w
+}
+
+func memory[T any](w *world) *recordtest.Memory[T] { return &recordtest.Memory[T]{Before: w.fault} }
+
+func (w *world) fault(recordtest.Op, string) recordtest.Fault {
+	if w.down.Load() || w.backendsDown.Load() {
+		return recordtest.Fail
+	}
+	return recordtest.None
+}
+
+func (w *world) reach(context.Context) error {
+	if w.down.Load() {
+		return errors.New("connection refused")
+	}
+	return nil
+}
+
+// call makes an HTTP request of the app. headers are names and values.
+func (w *world) call(method, path, body string, headers ...string) (*http.Response, []byte) {
+	w.t.Helper()
+	var content io.Reader
+	if body != "" {
+		content = strings.NewReader(body)
+	}
+	r, err := http.NewRequest(method, w.server.URL+path, content)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := w.client.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp, data
+}
+
+// invoke sends an event as the host does, and returns the status.
+func (w *world) invoke(function string, data, metadata map[string]any) int {
+	w.t.Helper()
+	body, err := json.Marshal(map[string]any{"Data": data, "Metadata": metadata})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	resp, answer := w.call(http.MethodPost, "/"+function, string(body), customhandler.InvocationHeader, "i-1")
+	if resp.StatusCode == http.StatusOK && string(answer) != `{"Outputs":{},"Logs":[],"ReturnValue":null}` {
+		w.t.Errorf("%s answered %s", function, answer)
+	}
+	return resp.StatusCode
+}
+
+// quoted encodes a value as the host does: JSON text inside a JSON string.
+func quoted(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// relayAll hands events to Relay, as the next batch of one partition.
+func (w *world) relayAll(bodies ...[]byte) int {
+	w.t.Helper()
+	first := w.next
+	w.next += len(bodies)
+	return w.relayFrom(first, bodies...)
+}
+
+// relayFrom hands a batch to Relay that begins with that sequence number.
+func (w *world) relayFrom(first int, bodies ...[]byte) int {
+	w.t.Helper()
+	var encoded, offsets, times []string
+	var sequence []int
+	properties := []map[string]string{}
+	for i, body := range bodies {
+		encoded = append(encoded, base64.StdEncoding.EncodeToString(body))
+		offsets, sequence = append(offsets, "0"), append(sequence, first+i)
+		times = append(times, "2026-05-04T09:00:00.12")
+		properties = append(properties, map[string]string{"k": "v"})
+	}
+	return w.invoke("Relay", map[string]any{"events": quoted(encoded)}, map[string]any{
+		"PartitionContext":    map[string]any{"EventHubName": "delivery-requests", "ConsumerGroup": "relay", "PartitionId": "3"},
+		"SequenceNumberArray": quoted(sequence), "OffsetArray": quoted(offsets),
+		"EnqueuedTimeUtcArray": quoted(times), "PropertiesArray": quoted(properties),
+	})
+}
+
+// deliver hands a message to the function of its queue.
+func (w *world) deliver(function string, id string, body []byte, properties map[string]any) int {
+	w.t.Helper()
+	return w.invoke(function, map[string]any{"message": base64.StdEncoding.EncodeToString(body)}, map[string]any{
+		"MessageId": quoted(id), "SequenceNumber": "7", "DeliveryCount": "1", "ApplicationProperties": properties,
+	})
+}
+
+// work delivers what can be received until nothing can.
+func (w *world) work() {
+	w.t.Helper()
+	functions := map[string]string{"deliveries": "Schedule", "compensations": "Supervise"}
+	for range 50 {
+		ready := w.queue.Receivable()
+		if len(ready) == 0 {
+			return
+		}
+		for _, m := range ready {
+			m.Lock()
+			if status := w.deliver(functions[m.Queue], m.MessageID, m.Body, nil); status != http.StatusOK {
+				w.t.Fatalf("%s answered %d to %s:\n%s", functions[m.Queue], status, m.Body, w.log)
+			}
+			m.Complete()
+		}
+	}
+	w.t.Fatal("the queues don't get empty")
+}
+
+// decode reads JSON that must be readable.
+func decode(t *testing.T, data []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+}
