@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -29,7 +29,7 @@ func demo(ctx context.Context, c console) error {
 		return &usageError{fmt.Sprintf("demo: -deliveries %d: use %d to 1000000", *deliveries, workload.MinDeliveries)}
 	}
 	d := newDisplay(c.out, *asJSON)
-	running, err := start(ctx, c, d, f, demoSettings(*deliveries))
+	running, err := start(ctx, c, d, f, nothingShown, demoSettings(*deliveries))
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func demo(ctx context.Context, c console) error {
 		return err
 	}
 	if !summary.OK() {
-		return errors.New("the counts do not add up; see the faults above")
+		return fmt.Errorf("the counts do not add up; see the faults above, and %s", relative(running.log.path))
 	}
 	if *exit {
 		return nil
@@ -52,6 +52,10 @@ func demo(ctx context.Context, c console) error {
 	d.note("\nstill serving; Ctrl-C stops everything. Try:\n  curl -s %s/api/ready", running.url())
 	return running.wait(ctx)
 }
+
+// nothingShown is above all levels of log lines: some errors are part of the
+// demo's plan, and the summary tells of the others.
+const nothingShown = slog.LevelError + 1
 
 // demoSettings make waiting for a drone happen, and end soon: the fleet is
 // smaller than the number of deliveries, and flights are short.

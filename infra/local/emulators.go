@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
@@ -15,7 +16,7 @@ func emulators(ctx context.Context, c console) error {
 	var f serveFlags
 	flags.StringVar(&f.at.AMQP, "amqp", system.DefaultAddresses.AMQP, "`address` of Service Bus and Event Hubs")
 	flags.StringVar(&f.at.Cosmos, "cosmos", system.DefaultAddresses.Cosmos, "`address` of Cosmos DB")
-	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only warnings and errors")
+	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
 	if err := parse(c, flags); err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func emulators(ctx context.Context, c console) error {
 		return err
 	}
 	dir := filepath.Join(project, ".build", "local")
-	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.verbose)
+	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(slog.LevelWarn))
 	if err != nil {
 		return err
 	}

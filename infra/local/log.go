@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// logFile keeps the log of the runtime and of the handlers. Warnings and errors
-// are shown to people as well; with verbose, everything is.
+// logFile keeps the log of the runtime and of the handlers. What is serious is
+// shown to people as well.
 type logFile struct {
 	path   string
 	logger *slog.Logger
@@ -21,10 +21,10 @@ type logFile struct {
 	file    *os.File
 	buffer  *bufio.Writer
 	console io.Writer
-	verbose bool
+	shown   slog.Level // from which on lines go to the console, too
 }
 
-func openLog(path string, console io.Writer, verbose bool) (*logFile, error) {
+func openLog(path string, console io.Writer, shown slog.Level) (*logFile, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
@@ -32,14 +32,14 @@ func openLog(path string, console io.Writer, verbose bool) (*logFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	l := &logFile{path: path, file: file, buffer: bufio.NewWriter(file), console: console, verbose: verbose}
+	l := &logFile{path: path, file: file, buffer: bufio.NewWriter(file), console: console, shown: shown}
 	l.logger = newLogger(l)
 	return l, nil
 }
 
 // consoleLog returns a log that goes to out alone.
 func consoleLog(out io.Writer) *logFile {
-	l := &logFile{buffer: bufio.NewWriter(io.Discard), console: out, verbose: true}
+	l := &logFile{buffer: bufio.NewWriter(io.Discard), console: out, shown: slog.LevelDebug}
 	l.logger = newLogger(l)
 	return l
 }
@@ -64,23 +64,24 @@ func (l *logFile) handlerLine(line string, _ bool) { l.add(append([]byte(line), 
 func (l *logFile) add(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	level := levelOf(line)
 	// A log that can't be written must not stop what it is about; close says so.
-	if _, err := l.buffer.Write(line); err == nil && serious(line) {
+	if _, err := l.buffer.Write(line); err == nil && level >= slog.LevelWarn {
 		err = l.buffer.Flush()
 	}
-	if l.verbose || serious(line) {
+	if level >= l.shown {
 		fmt.Fprintf(l.console, "%s", line)
 	}
 }
 
-// serious reports whether people should see a line: warnings, errors, and what
-// is not from a logger at all, such as the trace of a panic.
-func serious(line []byte) bool {
-	var entry struct{ Level slog.Level }
+// levelOf returns the level of a line. What is not from a logger at all, such
+// as the trace of a panic, counts as an error.
+func levelOf(line []byte) slog.Level {
+	entry := struct{ Level slog.Level }{slog.LevelError}
 	if err := json.Unmarshal(line, &entry); err != nil {
-		return true
+		return slog.LevelError
 	}
-	return entry.Level >= slog.LevelWarn
+	return entry.Level
 }
 
 func (l *logFile) close() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +31,15 @@ func (f *serveFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.at.Cosmos, "cosmos", at.Cosmos, "`address` of Cosmos DB")
 	flags.StringVar(&f.app, "app", "", "staged `folder` to run (default: stage .build/app now)")
 	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
-	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only warnings and errors")
+	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
+}
+
+// shown is the level from which on log lines are shown: normally level.
+func (f *serveFlags) shown(level slog.Level) slog.Level {
+	if f.verbose {
+		return slog.LevelDebug
+	}
+	return level
 }
 
 func (f *serveFlags) check(command string) error {
@@ -52,7 +61,7 @@ func serve(ctx context.Context, c console) error {
 		return err
 	}
 	d := newDisplay(c.out, false)
-	running, err := start(ctx, c, d, f, nil)
+	running, err := start(ctx, c, d, f, slog.LevelWarn, nil)
 	if err != nil {
 		return err
 	}
@@ -73,14 +82,14 @@ type running struct {
 }
 
 // start stages the app and starts the system. set wins over all other settings
-// of the app.
-func start(ctx context.Context, c console, d *display, f serveFlags, set map[string]string) (*running, error) {
+// of the app; log lines from level on are shown.
+func start(ctx context.Context, c console, d *display, f serveFlags, level slog.Level, set map[string]string) (*running, error) {
 	app, err := appToRun(ctx, d, f.app)
 	if err != nil {
 		return nil, err
 	}
 	dir := filepath.Join(filepath.Dir(app), "local")
-	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.verbose)
+	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(level))
 	if err != nil {
 		return nil, err
 	}

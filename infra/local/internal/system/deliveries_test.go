@@ -129,7 +129,7 @@ func await(t *testing.T, what string, ok func() bool) {
 // reschedules and a later wake of one transaction, all well inside the queue's
 // duplicate window, all act.
 func TestReschedulesAndLaterWakeInsideDuplicateWindow(t *testing.T) {
-	r := start(t, short, map[string]string{"FLEET_DRONES": "1", "FLEET_ZONES": "1", "FLIGHT_TIME_SCALE": "0.01"})
+	r := start(t, short, map[string]string{"FLEET_DRONES": "1", "FLEET_ZONES": "1", "FLIGHT_TIME_SCALE": "0.003"})
 	if w := r.AppSettings().Budgets.DuplicateWindow; w < time.Minute {
 		t.Fatalf("the duplicate window is %v: too short for this test to show anything", w)
 	}
