@@ -65,9 +65,11 @@ func (l *logFile) add(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	level := levelOf(line)
-	// A log that can't be written must not stop what it is about; close says so.
-	if _, err := l.buffer.Write(line); err == nil && level >= slog.LevelWarn {
-		err = l.buffer.Flush()
+	// A log that can't be written must not stop what it is about: the buffer
+	// keeps its first error, and close shows it.
+	l.buffer.Write(line)
+	if level >= slog.LevelWarn {
+		l.buffer.Flush()
 	}
 	if level >= l.shown {
 		fmt.Fprintf(l.console, "%s", line)
