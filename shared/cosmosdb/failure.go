@@ -64,7 +64,10 @@ func kindOfStatus(r *azcore.ResponseError) (kind failure.Kind, advice string) {
 		return failure.NotFound, ""
 	case http.StatusConflict, http.StatusPreconditionFailed:
 		return failure.Conflict, ""
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+	case http.StatusBadRequest:
+		// What this package sends is made by this code, not by a client.
+		return failure.Permanent, "the request is wrong: this is a fault of the app"
+	case http.StatusRequestEntityTooLarge:
 		return failure.Invalid, ""
 	case http.StatusUnauthorized:
 		return failure.Permanent, "the key or the token is refused: check the connection settings"

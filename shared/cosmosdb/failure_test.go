@@ -59,7 +59,7 @@ func TestKindOfEveryStatus(t *testing.T) {
 		after   time.Duration
 		advice  string
 	}{
-		{"bad request", 400, nil, failure.Invalid, 0, ""},
+		{"bad request", 400, nil, failure.Permanent, 0, "fault of the app"},
 		{"unauthorized", 401, nil, failure.Permanent, 0, "check the connection settings"},
 		{"forbidden", 403, nil, failure.Permanent, 0, "Built-in Data Contributor"},
 		{"region fails over", 403, map[string]string{"x-ms-substatus": "3"}, failure.Transient, 0, ""},

@@ -20,7 +20,8 @@ const (
 // for the same, and one that this process has not just taken, if there is one.
 // The error is a *problem.Problem if none is free.
 func (s *Service) pick(ctx context.Context, zone string) (Versioned, error) {
-	if retry, busy := s.hints.busy(s.now()); busy {
+	now := s.now() // one for all pages: it is part of the query
+	if retry, busy := s.hints.busy(now); busy {
 		return Versioned{}, noDroneFree(retry)
 	}
 	var spare []Versioned // free, but taken here a moment ago
@@ -29,13 +30,13 @@ func (s *Service) pick(ctx context.Context, zone string) (Versioned, error) {
 			return Versioned{}, err
 		}
 		for continuation := ""; ; {
-			page, next, err := s.drones.Free(ctx, z, s.now(), continuation)
+			page, next, err := s.drones.Free(ctx, z, now, continuation)
 			if err != nil {
 				return Versioned{}, fmt.Errorf("find a free drone in %s: %w", z, err)
 			}
 			var fresh []Versioned
 			for _, v := range page {
-				if s.hints.isTaken(v.Drone.ID, s.now()) {
+				if s.hints.isTaken(v.Drone.ID, now) {
 					spare = append(spare, v)
 				} else {
 					fresh = append(fresh, v)

@@ -41,7 +41,7 @@ type Store interface {
 	// Free returns a page of the zone's drones whose BusyUntil is at or before
 	// now's Unix milliseconds, in no order, and the continuation of the next
 	// page ("" after the last). A page may be empty and still have a
-	// continuation.
+	// continuation. All pages are asked for with the same now.
 	Free(ctx context.Context, zone string, now time.Time, continuation string) (drones []Versioned, next string, err error)
 	// Zone returns a page of all the zone's drones, in the same manner.
 	Zone(ctx context.Context, zone, continuation string) (drones []Versioned, next string, err error)

@@ -360,7 +360,7 @@ func TestAdaptersUpsertAndDelete(t *testing.T) {
 	}
 	adaptersKind(t, "second delete", c.Delete(ctx, "a", "a"), failure.NotFound)
 	_, err = c.Create(ctx, "a", "a", []byte(`{"id":"a"`))
-	adaptersKind(t, "create of no JSON", err, failure.Invalid)
+	adaptersKind(t, "create of no JSON", err, failure.Permanent)
 	_, _, err = c.Page(ctx, cosmosdb.Query{Text: "SELECT * FROM c ORDER BY c.n"})
-	adaptersKind(t, "an ordered query across partitions", err, failure.Invalid)
+	adaptersKind(t, "an ordered query across partitions", err, failure.Permanent)
 }

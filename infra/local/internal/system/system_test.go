@@ -59,7 +59,8 @@ var short = map[string]string{
 // run is a running system of one test.
 type run struct {
 	*system.System
-	t       *testing.T
+	t       testing.TB
+	client  *http.Client
 	mu      sync.Mutex
 	notices []string
 	log     bytes.Buffer
@@ -67,13 +68,13 @@ type run struct {
 
 // start runs the app with settings on top of the default ones. When the test
 // fails, the log is printed.
-func start(t *testing.T, settings ...map[string]string) *run {
+func start(t testing.TB, settings ...map[string]string) *run {
 	t.Helper()
 	set := map[string]string{}
 	for _, s := range settings {
 		maps.Copy(set, s)
 	}
-	r := &run{t: t}
+	r := &run{t: t, client: http.DefaultClient}
 	s, err := system.Start(t.Context(), system.Config{
 		App: app, Addresses: freePorts, Settings: set,
 		Logger:     slog.New(slog.NewTextHandler(r, nil)),
@@ -127,7 +128,7 @@ func (r *run) call(method, path, body string) answer {
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := r.client.Do(req)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func (r *run) want(status int, method, path, body string) answer {
 	return a
 }
 
-func decode[T any](t *testing.T, a answer) T {
+func decode[T any](t testing.TB, a answer) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal(a.Body, &v); err != nil {

@@ -3,12 +3,15 @@ package dronetest
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
 // Memory is a drone.Store. Its documents are in Docs under zone/id; faults are
@@ -39,9 +42,18 @@ func (m *Memory) Replace(ctx context.Context, d drone.Drone, etag string) error 
 	return err
 }
 
-// Free implements drone.Store.
+// Free implements drone.Store. The first page is empty, as pages may be, and
+// its continuation belongs to its query, now included, as with Cosmos DB.
 func (m *Memory) Free(ctx context.Context, zone string, now time.Time, continuation string) ([]drone.Versioned, string, error) {
-	return m.page(ctx, zone, continuation, func(d drone.Drone) bool { return d.Free(now) })
+	query := strconv.FormatInt(now.UnixMilli(), 10)
+	switch continuation {
+	case "":
+		return nil, query, ctx.Err()
+	case query:
+		return m.page(ctx, zone, "0", func(d drone.Drone) bool { return d.Free(now) })
+	}
+	return nil, "", failure.New(failure.Permanent, "list free drones of", zone,
+		fmt.Errorf("the continuation %s is of another query", continuation))
 }
 
 // Zone implements drone.Store.
