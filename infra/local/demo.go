@@ -91,7 +91,7 @@ func runWorkload(ctx context.Context, d *display, r *running, seed uint64, deliv
 	done, shown := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(shown)
-		d.follow(&tally, len(items), done)
+		d.follow(&tally, deliveries, done)
 	}()
 	summary, err := workload.Run(ctx, workload.Config{
 		URL: r.url(), Items: items, Poison: services.Poison, Quarantined: services.Quarantined,

@@ -44,7 +44,8 @@ func (d *display) object(value any) {
 	fmt.Fprintf(d.out, "%s\n", line)
 }
 
-// follow shows the tally until done is closed, and once more then.
+// follow shows the tally until done is closed, and once more then. planned is how
+// many are to become final.
 func (d *display) follow(tally *workload.Tally, planned int, done <-chan struct{}) {
 	pause := time.Second
 	if d.terminal {

@@ -15,7 +15,7 @@ import (
 //
 //	go test -run '^$' -bench Deliveries -benchtime 2000x ./infra/local/internal/system
 func BenchmarkDeliveries(b *testing.B) {
-	r := start(b, map[string]string{"FLEET_DRONES": "20000", "FLIGHT_TIME_SCALE": "0.00001"})
+	r := start(b, map[string]string{"FLEET_DRONES": "500", "FLIGHT_TIME_SCALE": "0.00001"})
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	defer client.CloseIdleConnections()
 	r.client = client
