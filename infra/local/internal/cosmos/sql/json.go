@@ -1,13 +1,12 @@
 package sql
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -18,78 +17,129 @@ const MaxDepth = 128
 // Decode reads one JSON text. Numbers keep their source text, members keep their
 // order; of members with the same name the last one counts.
 func Decode(data []byte) (Value, error) {
-	d := decoder{json.NewDecoder(bytes.NewReader(data))}
-	d.UseNumber()
+	if !json.Valid(data) {
+		return Value{}, fmt.Errorf("decode JSON: %w", syntaxError(data))
+	}
+	d := decoder{data: data}
 	v, err := d.value(0)
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return Value{}, fmt.Errorf("decode JSON at byte %d: %w", d.InputOffset(), err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Value{}, fmt.Errorf("decode JSON at byte %d: more than one value", d.InputOffset())
+		return Value{}, fmt.Errorf("decode JSON at byte %d: %w", d.at, err)
 	}
 	return v, nil
 }
 
-type decoder struct{ *json.Decoder }
-
-func (d decoder) value(depth int) (Value, error) {
-	token, err := d.Token()
-	if err != nil {
-		return Value{}, err
+// syntaxError tells what is wrong with a text that is no JSON.
+func syntaxError(data []byte) error {
+	var any json.RawMessage
+	err := json.Unmarshal(data, &any)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("at byte %d: %w", syntax.Offset, err)
 	}
-	switch t := token.(type) {
-	case nil:
-		return NullValue(), nil
-	case bool:
-		return BoolValue(t), nil
-	case string:
-		return StringValue(t), nil
-	case json.Number:
-		f, err := t.Float64()
-		if err != nil {
-			return Value{}, fmt.Errorf("number %s: %w", t, err)
-		}
-		return Value{kind: Number, num: f, text: t.String()}, nil
-	}
-	if depth >= MaxDepth {
-		return Value{}, fmt.Errorf("nested deeper than %d levels", MaxDepth)
-	}
-	if token == json.Delim('[') {
-		return d.array(depth + 1)
-	}
-	return d.object(depth + 1)
+	return err
 }
 
-func (d decoder) array(depth int) (Value, error) {
+// decoder walks over a text that is known to be JSON, so that it needs to look
+// at the first byte of each value only. (json.Decoder's tokens cost several
+// times as much, and every write is decoded.)
+type decoder struct {
+	data []byte
+	at   int
+}
+
+// next skips white space, commas and colons, and returns the byte behind them.
+func (d *decoder) next() byte {
+	for {
+		switch c := d.data[d.at]; c {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			d.at++
+		default:
+			return c
+		}
+	}
+}
+
+func (d *decoder) value(depth int) (Value, error) {
+	switch d.next() {
+	case 'n':
+		d.at += len("null")
+		return NullValue(), nil
+	case 't':
+		d.at += len("true")
+		return BoolValue(true), nil
+	case 'f':
+		d.at += len("false")
+		return BoolValue(false), nil
+	case '"':
+		text, err := d.text()
+		return StringValue(text), err
+	case '[', '{':
+		if depth >= MaxDepth {
+			return Value{}, fmt.Errorf("nested deeper than %d levels", MaxDepth)
+		}
+		if d.data[d.at] == '[' {
+			return d.array(depth + 1)
+		}
+		return d.object(depth + 1)
+	}
+	return d.number()
+}
+
+func (d *decoder) number() (Value, error) {
+	start := d.at
+	for d.at < len(d.data) && strings.IndexByte("+-.0123456789eE", d.data[d.at]) >= 0 {
+		d.at++
+	}
+	text := string(d.data[start:d.at])
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return Value{}, fmt.Errorf("number %s: %w", text, err)
+	}
+	return Value{kind: Number, num: f, text: text}, nil
+}
+
+// text reads a string, whose first quote is next.
+func (d *decoder) text() (string, error) {
+	start := d.at
+	escaped := false
+	for d.at++; d.data[d.at] != '"'; d.at++ {
+		if d.data[d.at] == '\\' {
+			escaped = true
+			d.at++
+		}
+	}
+	d.at++
+	if inner := d.data[start+1 : d.at-1]; !escaped && utf8.Valid(inner) {
+		return string(inner), nil
+	}
+	var text string
+	err := json.Unmarshal(d.data[start:d.at], &text)
+	return text, err
+}
+
+func (d *decoder) array(depth int) (Value, error) {
 	var c composite
-	for d.More() {
+	for d.at++; d.next() != ']'; {
 		v, err := d.value(depth)
 		if err != nil {
 			return Value{}, err
 		}
 		c.values = append(c.values, v)
 	}
-	_, err := d.Token()
-	return Value{kind: Array, sub: &c}, err
+	d.at++
+	return Value{kind: Array, sub: &c}, nil
 }
 
 // indexFrom is the number of members from which on an index finds duplicates.
 const indexFrom = 16
 
-func (d decoder) object(depth int) (Value, error) {
+func (d *decoder) object(depth int) (Value, error) {
 	o := ObjectValue()
 	var index map[string]int
-	for d.More() {
-		token, err := d.Token()
+	for d.at++; d.next() != '}'; {
+		name, err := d.text()
 		if err != nil {
 			return Value{}, err
-		}
-		name, ok := token.(string)
-		if !ok {
-			return Value{}, fmt.Errorf("member name is %v", token)
 		}
 		v, err := d.value(depth)
 		if err != nil {
@@ -114,8 +164,8 @@ func (d decoder) object(depth int) (Value, error) {
 			}
 		}
 	}
-	_, err := d.Token()
-	return o, err
+	d.at++
+	return o, nil
 }
 
 // AppendJSON appends the JSON text of v to dst, without white space. Undefined
