@@ -50,12 +50,16 @@ func (s *Drones) Replace(ctx context.Context, d drone.Drone, etag string) error 
 	return err
 }
 
+// freePage is how many free drones a page has: enough for concurrent searches to
+// choose different ones, and few, since a search needs one.
+const freePage = 32
+
 // Free returns a page of a zone's free drones.
 func (s *Drones) Free(ctx context.Context, zone string, now time.Time, continuation string) ([]drone.Versioned, string, error) {
 	return s.page(ctx, Query{
 		Text:         "SELECT * FROM c WHERE c.busyUntil <= @now",
 		Parameters:   map[string]any{"@now": now.UnixMilli()},
-		PartitionKey: &zone, Continuation: continuation,
+		PartitionKey: &zone, Continuation: continuation, Max: freePage,
 	})
 }
 
