@@ -2,7 +2,7 @@ package cosmosdb
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
@@ -16,26 +16,39 @@ const DefaultPage = 100
 // a transient failure may have taken effect; since the client repeats such
 // writes, even a Conflict may be with one's own. It is safe for concurrent use.
 type Container struct {
-	db     *Database
-	client *azcosmos.ContainerClient
-	name   string
+	db   *Database
+	name string
 }
 
 // Container returns the container with that name. Whether it exists shows
 // with the first operation.
 func (db *Database) Container(name string) (*Container, error) {
-	client, err := db.client.NewContainer(db.id, name)
-	if err != nil {
-		return nil, fmt.Errorf("container %q: %w", name, err)
+	if name == "" {
+		return nil, errors.New("open container: no name")
 	}
-	return &Container{db: db, client: client, name: name}, nil
+	return &Container{db: db, name: name}, nil
+}
+
+// use runs an operation on the container's client.
+func (c *Container) use(operation func(*azcosmos.ContainerClient) error) error {
+	return c.db.account.use(func(client *azcosmos.Client) error {
+		container, err := client.NewContainer(c.db.id, c.name)
+		if err != nil {
+			return err
+		}
+		return operation(container)
+	})
 }
 
 // Read returns a document and its ETag. NotFound if there is none.
 func (c *Container) Read(ctx context.Context, partitionKey, id string) (doc []byte, etag string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
 	defer cancel()
-	r, err := c.client.ReadItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, nil)
+	var r azcosmos.ItemResponse
+	err = c.use(func(client *azcosmos.ContainerClient) (err error) {
+		r, err = client.ReadItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, nil)
+		return err
+	})
 	if err != nil {
 		return nil, "", c.judge(ctx, "read", id, err)
 	}
@@ -47,8 +60,12 @@ func (c *Container) Read(ctx context.Context, partitionKey, id string) (doc []by
 func (c *Container) Create(ctx context.Context, partitionKey, id string, doc []byte) (etag string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
 	defer cancel()
-	r, err := c.client.CreateItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), doc, nil)
-	return string(r.ETag), c.judge(ctx, "create", id, err)
+	err = c.use(func(client *azcosmos.ContainerClient) error {
+		r, err := client.CreateItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), doc, nil)
+		etag = string(r.ETag)
+		return err
+	})
+	return etag, c.judge(ctx, "create", id, err)
 }
 
 // Replace stores a document in place of the one that has the ETag, and returns
@@ -58,24 +75,35 @@ func (c *Container) Replace(ctx context.Context, partitionKey, id string, doc []
 	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
 	defer cancel()
 	match := azcore.ETag(etag)
-	r, err := c.client.ReplaceItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, doc,
-		&azcosmos.ItemOptions{IfMatchEtag: &match})
-	return string(r.ETag), c.judge(ctx, "replace", id, err)
+	err = c.use(func(client *azcosmos.ContainerClient) error {
+		r, err := client.ReplaceItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, doc,
+			&azcosmos.ItemOptions{IfMatchEtag: &match})
+		newETag = string(r.ETag)
+		return err
+	})
+	return newETag, c.judge(ctx, "replace", id, err)
 }
 
 // Upsert stores a document whether there is one or not, and returns its ETag.
 func (c *Container) Upsert(ctx context.Context, partitionKey, id string, doc []byte) (etag string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
 	defer cancel()
-	r, err := c.client.UpsertItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), doc, nil)
-	return string(r.ETag), c.judge(ctx, "upsert", id, err)
+	err = c.use(func(client *azcosmos.ContainerClient) error {
+		r, err := client.UpsertItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), doc, nil)
+		etag = string(r.ETag)
+		return err
+	})
+	return etag, c.judge(ctx, "upsert", id, err)
 }
 
 // Delete removes a document. NotFound if there is none.
 func (c *Container) Delete(ctx context.Context, partitionKey, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
 	defer cancel()
-	_, err := c.client.DeleteItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, nil)
+	err := c.use(func(client *azcosmos.ContainerClient) error {
+		_, err := client.DeleteItem(ctx, azcosmos.NewPartitionKeyString(partitionKey), id, nil)
+		return err
+	})
 	return c.judge(ctx, "delete", id, err)
 }
 
@@ -112,7 +140,11 @@ func (c *Container) Page(ctx context.Context, q Query) (docs [][]byte, next stri
 	for name, value := range q.Parameters {
 		options.QueryParameters = append(options.QueryParameters, azcosmos.QueryParameter{Name: name, Value: value})
 	}
-	r, err := c.client.NewQueryItemsPager(q.Text, key, options).NextPage(ctx)
+	var r azcosmos.QueryItemsResponse
+	err = c.use(func(client *azcosmos.ContainerClient) (err error) {
+		r, err = client.NewQueryItemsPager(q.Text, key, options).NextPage(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, "", c.judge(ctx, "query", "", err)
 	}

@@ -61,7 +61,7 @@ func (o Options) withDefaults() Options {
 // Database is a connection to the system's database. It is safe for concurrent
 // use; one per process is enough. Close must be called.
 type Database struct {
-	client  *azcosmos.Client
+	account *account
 	id      string
 	timeout time.Duration
 	idle    func() // closes idle connections
@@ -89,14 +89,15 @@ func Open(c Connection, o Options) (*Database, error) {
 		},
 	}}
 	var err error
-	switch {
-	case c.ConnectionString != "":
-		db.client, err = azcosmos.NewClientFromConnectionString(c.ConnectionString, options)
-	case c.Endpoint != "" && c.Credential != nil:
-		db.client, err = azcosmos.NewClient(c.Endpoint, c.Credential, options)
-	default:
-		err = errors.New("neither a connection string nor an endpoint with a credential")
-	}
+	db.account, err = newAccount(func() (*azcosmos.Client, error) {
+		switch {
+		case c.ConnectionString != "":
+			return azcosmos.NewClientFromConnectionString(c.ConnectionString, options)
+		case c.Endpoint != "" && c.Credential != nil:
+			return azcosmos.NewClient(c.Endpoint, c.Credential, options)
+		}
+		return nil, errors.New("neither a connection string nor an endpoint with a credential")
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open Cosmos DB: %w", err)
 	}
@@ -134,15 +135,18 @@ func newTransport(o Options) *http.Transport {
 func (db *Database) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
-	d, err := db.client.NewDatabase(db.id)
-	if err == nil {
-		_, err = d.Read(ctx, nil)
-	}
+	err := db.account.use(func(client *azcosmos.Client) error {
+		d, err := client.NewDatabase(db.id)
+		if err == nil {
+			_, err = d.Read(ctx, nil)
+		}
+		return err
+	})
 	return judge(ctx, "read database", db.id, err)
 }
 
 // Close releases the connections. No operation may be running.
 func (db *Database) Close() {
-	db.client.Close()
+	db.account.close()
 	db.idle()
 }

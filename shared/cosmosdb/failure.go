@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -33,7 +34,9 @@ func judge(ctx context.Context, op, id string, err error) error {
 		return failure.New(kindOfCause(err), op, id, cause(ctx, err))
 	}
 	kind, advice := kindOfStatus(response)
-	text := fmt.Errorf("status %d %s", response.StatusCode, response.ErrorCode)
+	// Without a code of the service the SDK's is the status line.
+	code := strings.TrimPrefix(response.ErrorCode, strconv.Itoa(response.StatusCode)+" ")
+	text := fmt.Errorf("status %d %s", response.StatusCode, code)
 	if advice != "" {
 		text = fmt.Errorf("%w: %s", text, advice)
 	}

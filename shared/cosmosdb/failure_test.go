@@ -15,7 +15,7 @@ import (
 
 // account answers every request for a document as answer says, and describes
 // itself to the client. It counts the requests for documents.
-func account(t *testing.T, o Options, answer http.HandlerFunc) (*Database, *atomic.Int64) {
+func fakeAccount(t *testing.T, o Options, answer http.HandlerFunc) (*Database, *atomic.Int64) {
 	t.Helper()
 	var requests atomic.Int64
 	mux := http.NewServeMux()
@@ -80,7 +80,7 @@ func TestKindOfEveryStatus(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			db, _ := account(t, Options{Retries: -1}, func(w http.ResponseWriter, _ *http.Request) {
+			db, _ := fakeAccount(t, Options{Retries: -1}, func(w http.ResponseWriter, _ *http.Request) {
 				for k, v := range c.headers {
 					w.Header().Set(k, v)
 				}
@@ -103,7 +103,7 @@ func TestKindOfEveryStatus(t *testing.T) {
 
 func TestThrottlingIsWaitedOut(t *testing.T) {
 	var n atomic.Int64
-	db, requests := account(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+	db, requests := fakeAccount(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		if n.Add(1) < 3 {
 			w.Header().Set("x-ms-retry-after-ms", "5")
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -119,7 +119,7 @@ func TestThrottlingIsWaitedOut(t *testing.T) {
 }
 
 func TestLongThrottlingIsLeftToTheCaller(t *testing.T) {
-	db, requests := account(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+	db, requests := fakeAccount(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("x-ms-retry-after-ms", "60000")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
@@ -131,7 +131,7 @@ func TestLongThrottlingIsLeftToTheCaller(t *testing.T) {
 
 func TestEndOfTimeIsTransient(t *testing.T) {
 	release := make(chan struct{})
-	db, _ := account(t, Options{Timeout: 50 * time.Millisecond, Retries: -1}, func(http.ResponseWriter, *http.Request) { <-release })
+	db, _ := fakeAccount(t, Options{Timeout: 50 * time.Millisecond, Retries: -1}, func(http.ResponseWriter, *http.Request) { <-release })
 	t.Cleanup(func() { close(release) }) // before the server is closed
 	_, _, err := container(t, db).Read(t.Context(), "a", "a")
 	if !failure.Is(err, failure.Transient) || !errors.Is(err, context.DeadlineExceeded) {
