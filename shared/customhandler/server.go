@@ -36,7 +36,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("listen for the host: %w", err)
 	}
 	server := &http.Server{
-		Handler:           s.withRoot(),
+		Handler:           drained(s.withRoot()),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn),

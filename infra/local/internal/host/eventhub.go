@@ -55,7 +55,7 @@ func (h *Host) keepListening(ctx context.Context, f *config.Function, listen fun
 			wait = least
 		}
 		h.cfg.Logger.Error(fmt.Sprintf("The listener for function 'Functions.%s' stopped and starts again", f.Name), "trigger", string(f.Trigger.Kind),
-			"source", f.Trigger.Entity(), "connection", f.Trigger.Connection.Name, "in", wait, "error", err)
+			"entity", f.Trigger.Entity(), "connection", f.Trigger.Connection.Name, "in", wait, "error", err)
 		if !sleep(ctx, wait) {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -106,6 +107,42 @@ func TestBodyLimit(t *testing.T) {
 	}
 	if status, _ := f.do(t, "POST", "/api/p", "1234567890"); status != http.StatusTeapot {
 		t.Errorf("at the limit: %d", status)
+	}
+}
+
+// What the client did wrong is not reported as a failure of the handler, and
+// never as a success.
+func TestBrokenRequestBody(t *testing.T) {
+	f := start(t, spec{proxy: true, answer: echo, functions: map[string]string{"P": httpFunctionJSON("anonymous", `"post"`, "p")}})
+	for name, sent := range map[string]string{
+		"chunks":     "Transfer-Encoding: chunked\r\n\r\nno size\r\n",
+		"cut":        "Content-Length: 100\r\n\r\n1234567890",
+		"cut chunks": "Transfer-Encoding: chunked\r\n\r\n64\r\n1234567890",
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, "POST /api/p HTTP/1.1\r\nHost: x\r\n"+sent); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				return // no answer, since the client looked gone
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("got %d", resp.StatusCode)
+			}
+		})
 	}
 }
 

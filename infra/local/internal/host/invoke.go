@@ -31,14 +31,14 @@ func (h *Host) invoke(ctx context.Context, f *config.Function, inv payload.Invoc
 	result, err := h.post(ctx, f, id, inv, retry)
 	took := h.cfg.Now().Sub(begin)
 	if err != nil {
-		h.cfg.Logger.Error(fmt.Sprintf("Executed 'Functions.%s' (Failed)", f.Name), "trigger", string(f.Trigger.Kind), "source", f.Trigger.Entity(),
-			"invocation", id, "duration", took, "error", err)
+		h.cfg.Logger.Error(fmt.Sprintf("Executed 'Functions.%s' (Failed)", f.Name), "trigger", string(f.Trigger.Kind), "entity", f.Trigger.Entity(),
+			"invocation", id, "duration.ms", took.Milliseconds(), "error", err)
 		return result, fmt.Errorf("function %s, invocation %s: %w", f.Name, id, err)
 	}
 	for _, line := range result.Logs {
 		h.cfg.Logger.Info(line, "category", "Function."+f.Name+".User", "invocation", id)
 	}
-	h.cfg.Logger.Debug(fmt.Sprintf("Executed 'Functions.%s' (Succeeded)", f.Name), "invocation", id, "duration", took)
+	h.cfg.Logger.Debug(fmt.Sprintf("Executed 'Functions.%s' (Succeeded)", f.Name), "invocation", id, "duration.ms", took.Milliseconds())
 	return result, nil
 }
 

@@ -34,7 +34,7 @@ func (p *partition) run(ctx context.Context) {
 	ctx, lost := context.WithCancelCause(ctx)
 	defer lost(nil)
 	defer p.owned.watch(p.client.PartitionID(), lost)()
-	log := p.host.cfg.Logger.With("function", p.fn.Name, "source", p.fn.Trigger.Entity(), "partition", p.client.PartitionID())
+	log := p.host.cfg.Logger.With("function", p.fn.Name, "entity", p.fn.Trigger.Entity(), "partition", p.client.PartitionID())
 	for ctx.Err() == nil {
 		events, err := p.receive(ctx)
 		var sdk *azeventhubs.Error

@@ -87,15 +87,17 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &watchedBody{r.Body, idle}
+		r.Body = &requestBody{watchedBody{r.Body, idle}}
 	}
 	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(ctx, idleKey{}, idle)))
 }
 
-// failed answers for a handler that didn't.
+// failed answers for a handler that didn't. A client that has left gets no
+// answer, rather than the empty success that a server makes of none.
 func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	cause := context.Cause(r.Context())
 	var tooLarge *http.MaxBytesError
+	var broken *brokenBodyError
 	switch {
 	case errors.As(err, &tooLarge):
 		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request body is larger than %d bytes", tooLarge.Limit))
@@ -106,9 +108,13 @@ func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(cause, ErrFunctionTimeout):
 		fail(w, http.StatusInternalServerError, ErrFunctionTimeout.Error())
 		return // ServeHTTP logs it
+	case errors.As(err, &broken):
+		fail(w, http.StatusBadRequest, "the request body did not arrive whole")
+		p.host.cfg.Logger.Debug("the request body broke off", "function", p.fn.Name, "error", err)
+		return
 	case cause != nil:
 		p.host.cfg.Logger.Debug("the client left", "function", p.fn.Name)
-		return
+		panic(http.ErrAbortHandler)
 	case errors.Is(err, process.ErrStopped):
 		fail(w, http.StatusServiceUnavailable, "the host is stopping")
 	default:
@@ -143,6 +149,25 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.idle.timer.Reset(b.idle.limit)
+	}
+	return n, err
+}
+
+// brokenBodyError is a request body that the client did not send to its end.
+type brokenBodyError struct{ err error }
+
+func (e *brokenBodyError) Error() string { return "read the request body: " + e.err.Error() }
+
+func (e *brokenBodyError) Unwrap() error { return e.err }
+
+// requestBody tells what went wrong with the client from what went wrong with
+// the handler.
+type requestBody struct{ watchedBody }
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	n, err := b.watchedBody.Read(p)
+	if err != nil && err != io.EOF {
+		err = &brokenBodyError{err}
 	}
 	return n, err
 }

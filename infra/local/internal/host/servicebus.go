@@ -128,7 +128,7 @@ func (l *serviceBus) settle(r *azservicebus.Receiver, msg *azservicebus.Received
 	}
 	if err != nil {
 		l.host.cfg.Logger.Warn(fmt.Sprintf("Functions.%s: %s failed: the message comes again when its lock has expired", l.fn.Name, what),
-			"messageId", msg.MessageID, "source", l.fn.Trigger.Entity(), "error", err)
+			"messageId", msg.MessageID, "entity", l.fn.Trigger.Entity(), "error", err)
 	}
 }
 

@@ -39,7 +39,7 @@ func (l *serviceBus) renew(ctx context.Context, r *azservicebus.Receiver, msg *a
 		if err := r.RenewMessageLock(ctx, msg, nil); err != nil {
 			if ctx.Err() == nil {
 				l.host.cfg.Logger.Warn(fmt.Sprintf("Functions.%s: the lock could not be renewed; the message may come again while it is worked on", l.fn.Name),
-					"messageId", msg.MessageID, "source", l.fn.Trigger.Entity(), "error", err)
+					"messageId", msg.MessageID, "entity", l.fn.Trigger.Entity(), "error", err)
 			}
 			return
 		}
