@@ -8,6 +8,10 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
+// MaxOperations is how many operations of one kind a transaction takes. They all
+// stay on record in one document, and each is a save that the others wait for.
+const MaxOperations = 50
+
 // Patch accepts a reschedule.
 func (s *Service) Patch(ctx context.Context, id string, in Input, key string) (Result, error) {
 	return s.change(ctx, id, workflow.OperationReschedule, in, key)
@@ -19,7 +23,8 @@ func (s *Service) Delete(ctx context.Context, id string, in Input, key string) (
 }
 
 // change accepts an operation on an accepted transaction. It fails with a
-// *PastError for one that is past it, and with NotFound for an unknown one.
+// *PastError for one that is past it or has had too many of that kind, and with
+// NotFound for an unknown one.
 // With a key a repeat gets the OperationID of the first request, whatever has
 // become of the transaction since.
 func (s *Service) change(ctx context.Context, id string, kind workflow.OperationKind, in Input, key string) (Result, error) {
@@ -70,6 +75,16 @@ func (s *Service) changeable(ctx context.Context, id string, kind workflow.Opera
 	}
 	if reason, past := s.c.Past(p, kind, s.c.Now()); past {
 		return &PastError{TransactionID: id, State: p.State, Reason: reason}
+	}
+	had := 0
+	for _, o := range p.Operations {
+		if o.Kind == kind {
+			had++
+		}
+	}
+	if had >= MaxOperations {
+		return &PastError{TransactionID: id, State: p.State,
+			Reason: fmt.Sprintf("it has had %d operations of the kind %s and takes no more of them", had, kind)}
 	}
 	return nil
 }

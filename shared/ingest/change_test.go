@@ -79,6 +79,26 @@ func TestPastTransaction(t *testing.T) {
 	want(t, *past, nil, PastError{TransactionID: "id", State: workflow.Rejected, Reason: "too late for a reschedule"})
 }
 
+func TestOperationsOfOneKindAreBounded(t *testing.T) {
+	b := newBench()
+	full := &workflow.Progress{ID: "id", State: workflow.Running}
+	for range MaxOperations {
+		full.Operations = append(full.Operations, workflow.OperationRecord{Kind: workflow.OperationReschedule})
+	}
+	b.transactions.documents["id"] = full
+	var past *PastError
+	if _, err := b.Patch(t.Context(), "id", input(`{"a":1}`), ""); !errors.As(err, &past) || len(b.log.events) > 0 {
+		t.Errorf("one more: %v, want a refusal", err)
+	}
+	if _, err := b.Delete(t.Context(), "id", input(""), ""); err != nil {
+		t.Errorf("a cancel: %v", err)
+	}
+	full.Operations = full.Operations[1:]
+	if _, err := b.Patch(t.Context(), "id", input(`{"a":1}`), ""); err != nil {
+		t.Errorf("below the bound: %v", err)
+	}
+}
+
 // The repeat of a cancel is answered as the first was, though the transaction
 // is past a cancel because of it.
 func TestRepeatWithKeyOfAnAppliedCancel(t *testing.T) {

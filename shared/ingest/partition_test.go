@@ -51,6 +51,42 @@ func TestOpeningCanBeLeft(t *testing.T) {
 	})
 }
 
+func TestAllWhoWaitShareOneFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeProducer("0")
+		down := failure.New(failure.Transient, "read partitions", "", errors.New("down"))
+		p.onPartitions = func(context.Context) error { time.Sleep(time.Second); return down }
+		w := NewWriter(p, Limits{}, nil)
+		defer mustClose(t, w)
+		begun := time.Now()
+		gone, leave := context.WithCancel(t.Context())
+		results := append(appendAll(gone, w, event("leaves")), appendAll(t.Context(), w, events(100)...)...)
+		leave() // who comes first does not decide for the others
+		if err := <-results[0]; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first: %v", err)
+		}
+		wantAll(t, results[1:], down)
+		if took := time.Since(begun); took != time.Second || p.reads != 1 {
+			t.Errorf("took %v and %d reads, want one of a second", took, p.reads)
+		}
+	})
+}
+
+func TestCloseWhileOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeProducer("0")
+		p.onPartitions = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		w := NewWriter(p, Limits{}, nil)
+		result := appendAll(t.Context(), w, event("a"))
+		begun := time.Now()
+		mustClose(t, w)
+		wantAll(t, result, ErrClosed)
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("close took %v", took)
+		}
+	})
+}
+
 func TestHubWithoutPartitions(t *testing.T) {
 	w := NewWriter(newFakeProducer(), Limits{}, nil)
 	defer mustClose(t, w)

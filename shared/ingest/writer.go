@@ -74,10 +74,16 @@ type Writer struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	opening chan struct{} // holds one token; who has it may open the lanes
 	mu      sync.Mutex
-	lanes   []*lane // nil until the partitions are known
+	lanes   []*lane  // nil until the partitions are known
+	opening *opening // nil when nobody is reading them
 	closed  bool
+}
+
+// opening is one attempt to read the partitions, for all who wait for them.
+type opening struct {
+	done chan struct{}
+	err  error // set when done is closed
 }
 
 // NewWriter returns a Writer. observe is called after every send and must not
@@ -87,9 +93,8 @@ func NewWriter(p Producer, l Limits, observe func(Flush)) *Writer {
 	if observe == nil {
 		observe = func(Flush) {}
 	}
-	w := &Writer{producer: p, limits: l.withDefaults(), observe: observe, opening: make(chan struct{}, 1)}
+	w := &Writer{producer: p, limits: l.withDefaults(), observe: observe}
 	w.sends, w.cancel = context.WithCancel(context.Background())
-	w.opening <- struct{}{}
 	return w
 }
 
@@ -133,49 +138,65 @@ func partition(key string, partitions int) int {
 	return int(h.Sum64() % uint64(partitions))
 }
 
-// open returns the lanes, and opens them if nobody has.
+// open returns the lanes, and opens them if nobody has. All who come while the
+// partitions are read get the result of that one attempt, so that an unreachable
+// hub does not make them wait in a row.
 func (w *Writer) open(ctx context.Context) ([]*lane, error) {
-	if lanes, err := w.opened(); lanes != nil || err != nil {
-		return lanes, err
+	w.mu.Lock()
+	switch {
+	case w.closed:
+		w.mu.Unlock()
+		return nil, ErrClosed
+	case w.lanes != nil:
+		defer w.mu.Unlock()
+		return w.lanes, nil
+	case w.opening == nil:
+		w.opening = &opening{done: make(chan struct{})}
+		o := w.opening
+		w.wg.Go(func() { w.readPartitions(o) })
 	}
+	o := w.opening
+	w.mu.Unlock()
 	select {
-	case <-w.opening:
-		defer func() { w.opening <- struct{}{} }()
+	case <-o.done:
 	case <-ctx.Done():
 		return nil, failure.New(failure.Transient, "open writer", "", context.Cause(ctx))
 	}
-	if lanes, err := w.opened(); lanes != nil || err != nil {
-		return lanes, err
+	if o.err != nil {
+		return nil, o.err
 	}
-	ids, err := w.producer.Partitions(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read partitions: %w", err)
-	}
-	if len(ids) == 0 {
-		return nil, failure.New(failure.Permanent, "open writer", "", fmt.Errorf("the hub has no partitions"))
-	}
-	ids = slices.Sorted(slices.Values(ids))
-
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
-		return nil, ErrClosed
+	return w.lanes, nil
+}
+
+// readPartitions makes a lane of each partition. It is bounded by the Writer's
+// own limits, not by those of the caller that happened to come first.
+func (w *Writer) readPartitions(o *opening) {
+	defer close(o.done)
+	ctx, cancel := context.WithTimeout(w.sends, w.limits.Timeout)
+	defer cancel()
+	ids, err := w.producer.Partitions(ctx)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("read partitions: %w", err)
+	case len(ids) == 0:
+		err = failure.New(failure.Permanent, "open writer", "", fmt.Errorf("the hub has no partitions"))
 	}
-	for _, id := range ids {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.opening = nil
+	if w.closed {
+		err = ErrClosed
+	}
+	if o.err = err; err != nil {
+		return
+	}
+	for _, id := range slices.Sorted(slices.Values(ids)) {
 		l := newLane(id, w)
 		w.lanes = append(w.lanes, l)
 		w.wg.Go(l.run)
 	}
-	return w.lanes, nil
-}
-
-func (w *Writer) opened() ([]*lane, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return nil, ErrClosed
-	}
-	return w.lanes, nil
 }
 
 // Close takes no more events, sends those that wait and returns when all
@@ -186,6 +207,9 @@ func (w *Writer) Close(ctx context.Context) error {
 	w.closed = true
 	lanes := w.lanes
 	w.mu.Unlock()
+	if lanes == nil {
+		w.cancel() // nothing is sent, and nobody needs the partitions any more
+	}
 	for _, l := range lanes {
 		l.close()
 	}
