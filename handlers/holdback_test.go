@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +48,26 @@ func TestHoldBackGrowsWithTheDeliveries(t *testing.T) {
 			t.Errorf("a cancelled one took %v and returned %v", time.Since(begun), err)
 		}
 	})
+}
+
+// Ensure that the functions of queues and of their dead letters don't fail at
+// full speed.
+func TestFailuresOfMessagesAreHeldBack(t *testing.T) {
+	for _, name := range []string{"Schedule", "Supervise", "DeadLetterDeliveries", "DeadLetterCompensations"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.down.Store(true)
+			data := json.RawMessage(`"bm90IGFuIGVudmVsb3Bl"`)
+			i := &customhandler.Invocation{Data: map[string]json.RawMessage{"message": data}, Metadata: customhandler.Metadata{
+				"SequenceNumber": json.RawMessage(`"1"`), "DeliveryCount": json.RawMessage(`"3"`)}}
+			at := slices.IndexFunc(w.app.functions, func(f function) bool { return f.name == name })
+			begun := time.Now()
+			err := w.app.functions[at].event(t.Context(), i)
+			if took := time.Since(begun); err == nil || took < failures.Delay(3) {
+				t.Errorf("returned %v after %v", err, took)
+			}
+		})
+	}
 }
 
 // Ensure that the settings' rules allow for the margin that the runner takes.

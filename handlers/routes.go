@@ -70,13 +70,13 @@ func (a *App) table() []function {
 		{name: "Progress", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id}/{*rest}", endpoints: a.progressEndpoints()},
 		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay},
 		{name: "Schedule", trigger: serviceBusTrigger, binding: "message", source: "%DELIVERIES_QUEUE%",
-			event: a.work(q.DeliveriesQueue, s.schedule.Handle)},
+			event: a.heldBack(a.work(q.DeliveriesQueue, s.schedule.Handle))},
 		{name: "Supervise", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%",
-			event: a.work(q.CompensationsQueue, s.supervise.Handle)},
+			event: a.heldBack(a.work(q.CompensationsQueue, s.supervise.Handle))},
 		{name: "DeadLetterDeliveries", trigger: serviceBusTrigger, binding: "message", source: "%DELIVERIES_QUEUE%/$deadletterqueue",
-			event: a.deadLetter(q.DeliveriesQueue)},
+			event: a.heldBack(a.deadLetter(q.DeliveriesQueue))},
 		{name: "DeadLetterCompensations", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%/$deadletterqueue",
-			event: a.deadLetter(q.CompensationsQueue)},
+			event: a.heldBack(a.deadLetter(q.CompensationsQueue))},
 		{name: "Sweep", trigger: timerTrigger, binding: "timer", source: "%SWEEP_SCHEDULE%", event: a.sweep},
 		{name: "Accounts", trigger: httpTrigger, binding: "req", template: "account/{id}", endpoints: a.backend(s.accounts.Endpoints())},
 		{name: "Packages", trigger: httpTrigger, binding: "req", template: "packages/{*path}", endpoints: a.backend(s.packages.Endpoints())},
@@ -120,9 +120,10 @@ func (a *App) answering(fn func(w http.ResponseWriter, r *http.Request) error) h
 }
 
 // newRouter serves the events at /<Function> and the HTTP functions below the
-// prefix. What is not in the table is answered with a problem.
+// prefix. What is not in the table is answered with a problem. Paths are taken
+// as they are: a redirect to a cleaned one would turn a PUT into a GET.
 func newRouter(functions []function, events *customhandler.Events, logger *slog.Logger) http.Handler {
-	router := mux.NewRouter()
+	router := mux.NewRouter().SkipClean(true)
 	for _, f := range functions {
 		if f.event != nil {
 			router.Path("/" + f.name).Handler(events.Handler(f.name, f.event))

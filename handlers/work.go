@@ -34,10 +34,8 @@ func (a *App) work(queue string, handle func(context.Context, message.Envelope) 
 			m.Reason = quarantine.ReasonUnreadable
 		case errors.Is(err, runner.ErrTooOld), errors.Is(err, runner.ErrUnknownTransaction):
 			m.Reason = quarantine.ReasonExpired
-		case err != nil:
-			return a.holdBack(ctx, i, err)
 		default:
-			return nil
+			return err
 		}
 		m.Description = err.Error()
 		a.logger.WarnContext(ctx, "message quarantined", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,

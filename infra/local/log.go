@@ -3,11 +3,14 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -24,8 +27,13 @@ type logFile struct {
 	shown   slog.Level // from which on lines go to the console, too
 }
 
+// openLog begins a new log. The last one is kept beside it: it may be that of a
+// serve which still runs, and whose ports are the reason why this one can't.
 func openLog(path string, console io.Writer, shown slog.Level) (*logFile, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	if err := os.Rename(path, previousLog(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	file, err := os.Create(path)
@@ -35,6 +43,12 @@ func openLog(path string, console io.Writer, shown slog.Level) (*logFile, error)
 	l := &logFile{path: path, file: file, buffer: bufio.NewWriter(file), console: console, shown: shown}
 	l.logger = newLogger(l)
 	return l, nil
+}
+
+// previousLog is where the last log is kept: log.previous.txt for log.txt.
+func previousLog(path string) string {
+	extension := filepath.Ext(path)
+	return strings.TrimSuffix(path, extension) + ".previous" + extension
 }
 
 // consoleLog returns a log that goes to out alone.

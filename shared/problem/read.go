@@ -25,11 +25,14 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) *Pr
 
 // ReadBody reads the body of r, at most limit bytes, for a reader that is as
 // strict as Decode. The problem is 415 for another content type than
-// application/json in UTF-8, 413 over the limit, and 400 for a body that does
-// not arrive whole.
+// application/json in UTF-8 and for a body that is compressed, 413 over the
+// limit, and 400 for a body that does not arrive whole.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Problem) {
 	if p := checkMediaType(r.Header.Get("Content-Type")); p != nil {
 		return nil, p
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, New(Unsupported, "the body must not be compressed")
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
@@ -55,7 +58,7 @@ func checkMediaType(header string) *Problem {
 // top of what encoding/json refuses, it refuses bytes that are not UTF-8,
 // fields that the type doesn't know (names are case-sensitive), fields given
 // twice, and null for what can't be nil. It returns nil, or a 400 that lists
-// every faulty part with its pointer; then *into is left alone.
+// the faulty parts with their pointers, 50 at most; then *into is left alone.
 func Decode(data []byte, into any) *Problem {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return New(Malformed, "the body is empty")

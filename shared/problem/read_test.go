@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -127,6 +128,43 @@ func TestDecodeListsEveryFault(t *testing.T) {
 				t.Error("the value was changed")
 			}
 		})
+	}
+}
+
+func TestAnswerIsNotLargerThanTheBody(t *testing.T) {
+	bodies := map[string]string{
+		"many names":     "{" + strings.Repeat(`"":1,`, 5000) + `"":1}`,
+		"many elements":  `{"stops":[` + strings.Repeat("1,", 5000) + "1]}",
+		"a long name":    `{"` + strings.Repeat("<", 10_000) + `":1}`,
+		"a name to cut":  `{"` + strings.Repeat("x", 99) + `ää":1}`,
+		"a long map key": `{"tags":{"` + strings.Repeat("<", 10_000) + `":"a"},"nope":1}`,
+	}
+	for name, body := range bodies {
+		t.Run(name, func(t *testing.T) {
+			p := problem.Decode([]byte(body), &order{})
+			if p == nil {
+				t.Fatal("accepted")
+			}
+			answer, err := json.Marshal(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Errors) > 50 || len(answer) > 5000 || !utf8.Valid(answer) {
+				t.Errorf("%d faults, %d bytes for %d", len(p.Errors), len(answer), len(body))
+			}
+		})
+	}
+}
+
+func TestReadJSONRefusesCompression(t *testing.T) {
+	for coding, want := range map[string]int{"gzip": 415, "br": 415, "identity": 0, "Identity": 0} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"owner":"o"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Encoding", coding)
+		p := problem.ReadJSON(httptest.NewRecorder(), r, 64, &base{})
+		if got := p; want == 0 && got != nil || want != 0 && (got == nil || got.Status != want) {
+			t.Errorf("%s: %v, want %d", coding, got, want)
+		}
 	}
 }
 

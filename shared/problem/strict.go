@@ -12,13 +12,22 @@ import (
 	"time"
 )
 
+// maxFaults and maxName keep the answer to a bad body from being larger than
+// the body.
+const (
+	maxFaults = 50  // listed in one problem
+	maxName   = 100 // bytes of an unknown field's name
+)
+
 // strict walks a JSON value beside the Go type that it is meant for, and
-// collects what does not fit. encoding/json stops at the first fault, has no
-// pointer for an unknown field, and takes names in any case.
+// collects what does not fit, up to maxFaults. encoding/json stops at the first
+// fault, has no pointer for an unknown field, and takes names in any case.
 type strict struct{ faults []Field }
 
 func (s *strict) fault(pointer, format string, args ...any) {
-	s.faults = append(s.faults, Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	if len(s.faults) < maxFaults {
+		s.faults = append(s.faults, Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	}
 }
 
 func (s *strict) walk(raw json.RawMessage, t reflect.Type, pointer string) {
@@ -63,7 +72,7 @@ func (s *strict) object(raw json.RawMessage, pointer string, typeOf func(string)
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	_, err := dec.Token() // the brace
 	seen := map[string]bool{}
-	for err == nil && dec.More() {
+	for err == nil && dec.More() && len(s.faults) < maxFaults {
 		var key json.Token
 		if key, err = dec.Token(); err != nil {
 			break
@@ -77,7 +86,7 @@ func (s *strict) object(raw json.RawMessage, pointer string, typeOf func(string)
 		t, known := typeOf(name)
 		switch {
 		case !known:
-			s.fault(at, "is not a known field")
+			s.fault(pointer+"/"+escape(short(name)), "is not a known field")
 		case seen[name]:
 			s.fault(at, "is given twice")
 		default:
@@ -148,6 +157,14 @@ var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
 // escape writes a name as a reference token of a JSON pointer.
 func escape(name string) string { return pointerEscape.Replace(name) }
+
+// short cuts a name that only its sender knows.
+func short(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxName], "") + "..."
+}
 
 // show names the kind of a value, and of a number that is short itself.
 func show(raw json.RawMessage) string {

@@ -14,15 +14,20 @@ import (
 
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 
-// memory is a Store in memory. fail makes Put fail.
+// memory is a Store in memory. fail makes Put fail, limit refuses bodies that are
+// larger, if it is not 0.
 type memory struct {
 	entries map[string]Entry
 	fail    error
+	limit   int
 }
 
 func (m *memory) Put(_ context.Context, e Entry) error {
 	if m.fail != nil {
 		return m.fail
+	}
+	if m.limit > 0 && len(e.Body) > m.limit {
+		return failure.New(failure.Invalid, "put entry", e.ID, nil)
 	}
 	if _, ok := m.entries[e.ID]; !ok {
 		m.entries[e.ID] = e
@@ -67,6 +72,21 @@ func newService(t *testing.T) (*Service, *memory, *waker) {
 		Store: store, Waker: w, Now: func() time.Time { return noon },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}), store, w
+}
+
+func TestWhatIsTooLargeIsKeptWithoutItsBody(t *testing.T) {
+	s, store, _ := newService(t)
+	store.limit = 8
+	m := Message{Queue: "deliveries", SequenceNumber: 7, Reason: ReasonUnreadable, Description: "no envelope",
+		Body: []byte("123456789"), Properties: map[string]any{"a": "b"}}
+	if err := s.Poison(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	e := store.entries["deliveries.7"]
+	if e.Body != "" || e.Properties != nil || e.Reason != ReasonUnreadable ||
+		e.Detail != "no envelope (not kept, since it is too large: the body of 9 bytes with 1 properties)" {
+		t.Errorf("got %+v", e)
+	}
 }
 
 func TestDeadLetterKeepsThenWakes(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
@@ -61,12 +62,20 @@ func New(c Config) *Service {
 	return &Service{c}
 }
 
-// Keep stores an entry; twice is once. It fills in ID, At and TTL.
+// Keep stores an entry; twice is once. It fills in ID, At and TTL. An entry that
+// the store refuses as too large is stored without its body and properties: it
+// could never be a request, and must not block what comes behind it.
 func (s *Service) Keep(ctx context.Context, e Entry) error {
 	e.ID = EntryID(e.Source, e.SequenceNumber)
 	e.At = s.c.Now().UTC().Truncate(time.Millisecond)
 	e.TTL = int(s.c.Keep / time.Second)
-	if err := s.c.Store.Put(ctx, e); err != nil {
+	err := s.c.Store.Put(ctx, e)
+	if failure.Is(err, failure.Invalid) {
+		e.Detail = fmt.Sprintf("%s (not kept, since it is too large: the body of %d bytes with %d properties)", e.Detail, len(e.Body), len(e.Properties))
+		e.Body, e.Encoding, e.Properties = "", "", nil
+		err = s.c.Store.Put(ctx, e)
+	}
+	if err != nil {
 		return fmt.Errorf("quarantine %s: %w", e.ID, err)
 	}
 	// A human should look at each: nothing here is expected to happen.
