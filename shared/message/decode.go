@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // The reasons for which a message can't be taken. Test with errors.Is.
@@ -20,8 +21,9 @@ var (
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// ValidID reports whether id can be a TransactionID or an OperationID.
-func ValidID(id string) bool { return idPattern.MatchString(id) }
+// ValidID reports whether id can be a TransactionID or an OperationID. Dots
+// alone can't: they would mean another place in a path.
+func ValidID(id string) bool { return idPattern.MatchString(id) && strings.Trim(id, ".") != "" }
 
 // Encode writes the envelope, of the current schema if it names none. It
 // refuses what Decode would not read.

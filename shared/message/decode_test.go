@@ -62,6 +62,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"newer schema":           {`{"schema":2,"transactionId":{"of":"another form"}}`, message.ErrNewerSchema, "2"},
 		"no transaction":         {op(`"transactionId":"t",→`), message.ErrUnreadable, "transactionId"},
 		"transaction with slash": {op(`"t"→"a/b"`), message.ErrUnreadable, "transactionId"},
+		"transaction of dots":    {op(`"t"→".."`), message.ErrUnreadable, "transactionId"},
 		"transaction with line":  {op(`"t"→"a\n"`), message.ErrUnreadable, "transactionId"},
 		"long transaction":       {op(`"t"→"` + strings.Repeat("x", 65) + `"`), message.ErrUnreadable, "transactionId"},
 		"no operation id":        {op(`"operationId":"o",→`), message.ErrUnreadable, "operationId"},
