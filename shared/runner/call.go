@@ -19,11 +19,10 @@ const (
 
 // attempt calls for one step in flight: a few times in place, as long as the
 // step, the invocation and the lease leave time for a whole call.
-func (s *session) attempt(ctx context.Context, step string) workflow.Finished {
+func (s *session) attempt(ctx context.Context, step string, req Request) workflow.Finished {
 	f := workflow.Finished{Step: step}
 	b := s.r.Budgets
 	end := earliest(s.r.Now().Add(b.StepTimeout), s.deadline, s.p.Lease.Until.Add(-LeaseMargin))
-	req := s.w.Call(s.p, step)
 	for ctx.Err() == nil && !s.r.Now().Add(b.CallTimeout).After(end) {
 		f.Add(s.call(ctx, req))
 		o := f.Outcome

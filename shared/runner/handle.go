@@ -8,6 +8,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -86,6 +87,9 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 	now := s.r.Now()
 	next := base.Clone()
 	fresh := m.Operation != nil && next.Receive(*m.Operation)
+	if m.Operation != nil && !fresh && base.Operation(m.Operation.ID) == nil {
+		s.r.Log.ErrorContext(ctx, "operation dropped, there are too many of them", telemetry.KeyTransaction, base.ID, telemetry.KeyOperation, m.Operation.ID)
+	}
 	current := m.Operation == nil && m.Wake == base.Wake && base.WakeQueue == s.w.Queue()
 	switch {
 	case base.Rests() && !fresh:
@@ -103,10 +107,21 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 		// that it makes none.
 		next.RaiseWake(base.Lease.Until.Add(LeaseMargin))
 		return s.leave(ctx, next, etag)
-	case fresh || current || !now.Before(base.WakeAt.Time):
+	case fresh || current || !now.Before(s.dueAt(base, now)):
 		return s.take(ctx, next, etag, now, current)
 	}
 	return settled, s.r.Successor(ctx, base)
+}
+
+// dueAt returns when there is something to do for an open transaction without a
+// live lease. WakeAt alone does not tell: Sweep puts it off while a wake waits in
+// a long queue, and that wake is to be acted on when it comes.
+func (s *session) dueAt(p *workflow.Progress, now time.Time) time.Time {
+	due := s.r.Definition.NextAt(p, now)
+	if p.Lease.Runner != "" {
+		due = p.Lease.Until.Add(LeaseMargin)
+	}
+	return earliest(due, p.WakeAt.Time)
 }
 
 // refuse ends an operation for which the state leaves no room, whoever holds

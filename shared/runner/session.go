@@ -59,7 +59,7 @@ func (s *session) stage(ctx context.Context, p *workflow.Progress, results []wor
 		return err
 	}
 	if s.w.Acts(p.State) && len(p.InFlight()) > 0 {
-		p.Renew(now.Add(s.r.Budgets.Lease), LeaseMargin)
+		p.Renew(s.id, now.Add(s.r.Budgets.Lease), LeaseMargin)
 	} else {
 		p.Release(s.r.Definition.NextAt(p, now))
 	}
@@ -77,10 +77,15 @@ func (s *session) hasTime(ctx context.Context, now time.Time) bool {
 
 func (s *session) callAll(ctx context.Context) []workflow.Finished {
 	names := s.p.InFlight()
+	// The business makes its calls here, where a panic ends the invocation alone.
+	requests := make([]Request, len(names))
+	for i, name := range names {
+		requests[i] = s.w.Call(s.p, name)
+	}
 	results := make([]workflow.Finished, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
-		wg.Go(func() { results[i] = s.attempt(ctx, name) })
+		wg.Go(func() { results[i] = s.attempt(ctx, name, requests[i]) })
 	}
 	wg.Wait()
 	return results

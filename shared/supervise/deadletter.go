@@ -6,6 +6,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -17,7 +18,7 @@ const conflictTries = 8
 // the quarantine: the transaction gets a new wake, since the dead letter may
 // have been its last one, or is left to an operator when it happens too often.
 // A transaction that is unknown or rests needs neither. A dead letter that is
-// reported twice counts twice.
+// reported twice counts twice; after an error it has, as a rule, not counted.
 func (s *Service) DeadLettered(ctx context.Context, transactionID string) error {
 	for try := 1; ; try++ {
 		err := s.countDeadLetter(ctx, transactionID)
@@ -51,11 +52,25 @@ func (s *Service) countDeadLetter(ctx context.Context, id string) error {
 	default:
 		p.RaiseWake(now.Add(r.Budgets.Backoff(r.Jitter()).Delay(p.DeadLetters)))
 	}
-	if _, err := r.Store.Replace(ctx, p, etag); err != nil {
+	if _, err := r.Store.Replace(ctx, p, etag); err != nil && !s.counted(ctx, p, err) {
 		return fmt.Errorf("dead letter of transaction %s: %w", id, err)
 	}
 	r.LogState(ctx, before, p)
-	return r.Successor(ctx, p)
+	if err := r.Successor(ctx, p); err != nil {
+		// An error would bring the dead letter back, to be counted again. The
+		// wake is saved, so that Sweep finds it.
+		r.Log.WarnContext(ctx, "wake of a dead letter is left to Sweep", telemetry.KeyTransaction, id, telemetry.KeyError, err)
+	}
+	return nil
+}
+
+// counted reports whether a write whose answer was lost took effect.
+func (s *Service) counted(ctx context.Context, p *workflow.Progress, lost error) bool {
+	if failure.KindOf(lost) != failure.Transient {
+		return false
+	}
+	is, _, err := s.runner.Store.Read(ctx, p.ID)
+	return err == nil && is.DeadLetters == p.DeadLetters && is.Wake == p.Wake
 }
 
 // stick takes the transaction from a runner that may still believe to have the

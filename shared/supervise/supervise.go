@@ -20,9 +20,13 @@ type Service struct{ runner *runner.Runner }
 func New(r *runner.Runner) *Service { return &Service{runner: r} }
 
 // Handle undoes, as far as it can be done now. Nil means that the message is
-// finished with. runner.ErrUnknownTransaction means that it belongs into the
+// finished with. runner.ErrUnknownTransaction, and message.ErrUnreadable for an
+// operation, which is Schedule's to handle, mean that it belongs into the
 // quarantine; any other error that it must come again.
 func (s *Service) Handle(ctx context.Context, e message.Envelope) error {
+	if e.Operation != "" {
+		return fmt.Errorf("%w: operation %s of transaction %s in the compensations queue", message.ErrUnreadable, e.OperationID, e.TransactionID)
+	}
 	return s.runner.Handle(ctx, work{s.runner}, runner.MessageOf(e))
 }
 

@@ -3,6 +3,7 @@ package supervise_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -293,5 +295,71 @@ func TestDeadLetterAgainstConflicts(t *testing.T) {
 	}
 	if p := w.Store.Get("t-00"); p.DeadLetters != 1 || p.Wake != 5 {
 		t.Errorf("dead letters %d, wake %d, want 1 and 5", p.DeadLetters, p.Wake)
+	}
+}
+
+// Ensure an operation in the wrong queue is not acted on: Supervise would do so
+// beside Schedule's lease.
+func TestOperationInTheWrongQueue(t *testing.T) {
+	w := newWorld(t)
+	abandon(t, w, 1)
+	writes := w.Store.Writes()
+	err := w.Supervise.Handle(t.Context(), w.Operation(workflow.OperationCancel, "t-00", "op-2", nil))
+	if !errors.Is(err, message.ErrUnreadable) || w.Store.Writes() != writes {
+		t.Errorf("error %v, want one that quarantines the message", err)
+	}
+}
+
+// Ensure one dead letter counts once although its answer is lost or its wake
+// can't be sent: it would be reported again and again, and leave a healthy
+// transaction Stuck.
+func TestADeadLetterCountsOnce(t *testing.T) {
+	for effect, fate := range map[string]workflowtest.Fate{
+		"replace t-00":             workflowtest.Lose,
+		"send t-00/deliveries/2":   workflowtest.Refuse,
+		"send t-00/deliveries/2 ":  workflowtest.Lose,
+		"read t-00 (the first)":    workflowtest.Refuse,
+		"replace t-00, not at all": workflowtest.Refuse,
+	} {
+		t.Run(effect, func(t *testing.T) {
+			w := newWorld(t)
+			abandon(t, w, 1)
+			w.Clock.Advance(2 * time.Minute)
+			w.Gate.Decide = func(name string, n int) workflowtest.Fate {
+				if strings.HasPrefix(effect, name) && n <= 5 && (n == 1 || strings.HasPrefix(name, "send")) {
+					return fate
+				}
+				return workflowtest.Pass
+			}
+			for range 20 { // as the host does, until it succeeds
+				if w.Supervise.DeadLettered(t.Context(), "t-00") == nil {
+					break
+				}
+			}
+			if p := w.Store.Get("t-00"); p.DeadLetters != 1 || p.State != workflow.Running || p.Wake != 2 {
+				t.Errorf("counted %d times:\n%s", p.DeadLetters, runnertest.Describe(p))
+			}
+			w.Gate.Decide = nil
+			w.Settle()
+			wantState(t, w, "t-00", workflow.Completed)
+		})
+	}
+}
+
+// Ensure Sweep leaves alone what someone has seen to since it was listed.
+func TestSweepSkipsWhatWasSeenTo(t *testing.T) {
+	w := newWorld(t)
+	abandon(t, w, 1)
+	w.Clock.Advance(2 * time.Minute)
+	w.Gate.Decide = func(effect string, _ int) workflowtest.Fate {
+		if effect == "read t-00" {
+			if err := w.Store.Change("t-00", func(p *workflow.Progress) { p.RaiseWake(w.Clock.Now()) }); err != nil {
+				t.Error(err)
+			}
+		}
+		return workflowtest.Pass
+	}
+	if n, err := w.Supervise.Sweep(t.Context()); n != 0 || err != nil {
+		t.Errorf("woke %d (%v)", n, err)
 	}
 }

@@ -28,10 +28,12 @@ func (b Backoff) Delay(n int) time.Duration {
 	return max(b.Min, d-time.Duration(b.Jitter*float64(d)/2))
 }
 
-// wait prefers what the service asked for to our own delay.
+// wait prefers what the service asked for to our own delay. All that wait for
+// the same are told the same, so a part of the delay is added: they do not come
+// back at one instant, and the longer they have waited, the wider they spread.
 func (b Backoff) wait(retryAfter, delay time.Duration) time.Duration {
 	if retryAfter > 0 {
-		return min(retryAfter, MaxRetryAfter)
+		return min(retryAfter, MaxRetryAfter) + time.Duration(b.Jitter*float64(delay)/2)
 	}
 	return delay
 }

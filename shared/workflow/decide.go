@@ -81,7 +81,7 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 	if s := p.firstIn(StepRejected); s != nil {
 		reason := s.Name + ": " + s.Error.Message
 		if op := p.changing(); op != nil {
-			d.putBack(p, op, reason, t.Now)
+			d.putBack(p, op, reason, t)
 			return true, nil
 		}
 		return true, d.fail(p, CauseFailed, reason, t)
@@ -96,7 +96,12 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 		return true, p.Complete(t.Now, t.Limits.DocumentTTL)
 	}
 	if !t.Due.Before(p.CompleteBy.Time) {
-		return true, d.fail(p, CauseExpired, "not completed by "+p.CompleteBy.String(), t)
+		reason := "not completed by " + p.CompleteBy.String()
+		if op := p.changing(); op != nil && p.wasCompleted() {
+			d.putBack(p, op, reason, t) // what was completed is not undone for a change
+			return true, nil
+		}
+		return true, d.fail(p, CauseExpired, reason, t)
 	}
 	if t.Start {
 		d.start(p, t)
@@ -143,7 +148,7 @@ func (d *Definition) ready(p *Progress, s *StepProgress) bool {
 	if def == nil || s.State != StepPending {
 		return false
 	}
-	for _, name := range def.After {
+	for _, name := range d.ancestors(s.Name) { // not only the direct ones: any of them may be redone
 		if p.Step(name).State != StepSucceeded {
 			return false
 		}

@@ -230,3 +230,25 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// Ensure those who were told the same Retry-After do not come back at one
+// instant, and never before it.
+func TestRetryAfterIsSpread(t *testing.T) {
+	o := busy
+	o.RetryAfter = time.Second
+	waits := map[time.Duration]bool{}
+	for _, jitter := range []float64{0, 0.3, 0.6, 0.9} {
+		r := delivered(t)
+		b := backoff
+		b.Jitter = jitter
+		r.d.Record(r.p, r.results([]workflow.Outcome{ok, o}), b, r.now)
+		wait := r.d.NextAt(r.p, r.now).Sub(r.now)
+		if wait < time.Second || wait > time.Second+backoff.Min {
+			t.Errorf("jitter %g: waits %s", jitter, wait)
+		}
+		waits[wait] = true
+	}
+	if len(waits) != 4 {
+		t.Errorf("waits %v, want four different ones", waits)
+	}
+}

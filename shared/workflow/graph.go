@@ -47,10 +47,14 @@ func (d *Definition) Step(name string) *Step {
 }
 
 // ancestors returns the names of all steps that the step comes after, directly
-// or through others.
+// or through others. A step of another version of the definition has none.
 func (d *Definition) ancestors(name string) []string {
+	def := d.Step(name)
+	if def == nil {
+		return nil
+	}
 	var all []string
-	for _, direct := range d.Step(name).After {
+	for _, direct := range def.After {
 		all = append(all, direct)
 		all = append(all, d.ancestors(direct)...)
 	}

@@ -18,13 +18,22 @@ type Operation struct {
 	TraceParent string
 }
 
-// Receive puts an operation on record as Pending and reports whether it was
-// new: a repeat changes nothing. Operations are kept in the order of their ids,
-// the delivery first, whatever the order in which they arrive. Anyone may
-// receive an operation under the document's ETag; only the holder of the lease
-// acts on it.
+// MaxOperations is how many operations are on record, but for the first of each
+// kind, which always is: a document has a largest size, and one that can't be
+// saved any more could be neither completed nor undone. Who accepts operations
+// is to refuse them long before, by what is on record then.
+const MaxOperations = 200
+
+// Receive puts an operation on record as Pending and reports whether it did: a
+// repeat changes nothing, nor does one beyond MaxOperations. Operations are kept
+// in the order of their ids, the delivery first, whatever the order in which
+// they arrive. Anyone may receive an operation under the document's ETag; only
+// the holder of the lease acts on it.
 func (p *Progress) Receive(op Operation) bool {
 	if p.Operation(op.ID) != nil {
+		return false
+	}
+	if len(p.Operations) >= MaxOperations && slices.ContainsFunc(p.Operations, func(o OperationRecord) bool { return o.Kind == op.Kind }) {
 		return false
 	}
 	record := OperationRecord{ID: op.ID, Kind: op.Kind, State: OperationPending, AcceptedAt: At(op.AcceptedAt)}
@@ -120,7 +129,7 @@ func (d *Definition) applyOperations(p *Progress, t Turn) error {
 }
 
 func (d *Definition) apply(p *Progress, op *OperationRecord, t Turn) error {
-	if reason := p.refusal(op); reason != "" {
+	if reason := p.refusal(); reason != "" {
 		op.end(OperationRefused, reason, t.Now)
 		return nil
 	}
@@ -133,14 +142,13 @@ func (d *Definition) apply(p *Progress, op *OperationRecord, t Turn) error {
 	return nil // the delivery ends with its run
 }
 
-// refusal tells why the state of the transaction leaves no room for op.
-func (p *Progress) refusal(op *OperationRecord) string {
+// refusal tells why the state of the transaction leaves no room for an
+// operation.
+func (p *Progress) refusal() string {
 	switch {
 	case p.State == Compensating || p.State == Stuck:
 		return "the transaction is already being undone"
 	case p.State.Final() && p.State != Completed:
-		return "the transaction is " + string(p.State)
-	case p.State == Completed && op.Kind == OperationDeliver:
 		return "the transaction is " + string(p.State)
 	}
 	return ""
@@ -148,12 +156,17 @@ func (p *Progress) refusal(op *OperationRecord) string {
 
 const tooLate = "it is too late: the transaction was completed and can no longer be changed"
 
+// wasCompleted reports whether the transaction has been Completed before, so
+// that what runs now is a change.
+func (p *Progress) wasCompleted() bool {
+	delivery := p.delivery()
+	return delivery != nil && delivery.State == OperationApplied
+}
+
 // tooLate reports whether a transaction that was completed once has passed the
 // time until which it may be changed.
 func (d *Definition) tooLate(p *Progress, now time.Time) bool {
-	delivery := p.delivery()
-	completed := delivery != nil && delivery.State == OperationApplied
-	return completed && !d.changeable(p, now)
+	return p.wasCompleted() && !d.changeable(p, now)
 }
 
 func (d *Definition) cancel(p *Progress, op *OperationRecord, t Turn) error {
@@ -176,8 +189,8 @@ func (d *Definition) cancel(p *Progress, op *OperationRecord, t Turn) error {
 }
 
 func (d *Definition) reschedule(p *Progress, op *OperationRecord, t Turn) error {
-	if p.State == Accepted || p.changing() != nil || p.firstIn(StepRejected) != nil {
-		return nil // it waits for its delivery, for the one before it, for the decision on a rejection
+	if p.State == Accepted || p.changing() != nil || p.firstIn(StepRejected) != nil || d.redoing(p) {
+		return nil // it waits for its delivery, for the one before it, for the decision on a rejection, for the putting back
 	}
 	for _, other := range p.Operations {
 		if other.Kind == OperationReschedule && other.State == OperationApplied && other.ID > op.ID {
@@ -222,31 +235,15 @@ func (d *Definition) changed(p *Progress) []*StepProgress {
 	return steps
 }
 
+// redoing reports whether a step that has succeeded is to be called again.
+func (d *Definition) redoing(p *Progress) bool {
+	return slices.ContainsFunc(p.Steps, func(s StepProgress) bool {
+		return s.Revision > 0 && s.State != StepSucceeded && d.Step(s.Name) != nil
+	})
+}
+
 // again makes the step due. Its effect stays, since the service has seen it.
 func (s *StepProgress) again() {
 	s.State = StepPending
 	s.NotBefore = Instant{}
-}
-
-// putBack goes back to the request before the reschedule, which a service
-// rejected: as a revision of its own, since the services have seen the
-// rejected one. A step that was not called for it stands as it stood.
-func (d *Definition) putBack(p *Progress, op *OperationRecord, reason string, now time.Time) {
-	rejected := op.Revision
-	changed := d.changed(p)
-	p.Request, p.Previous = p.Previous, nil
-	p.Revision++
-	op.end(OperationRefused, reason, now)
-	for _, s := range changed {
-		if s.Revision > 0 && s.Tried < rejected {
-			s.State = StepSucceeded
-			continue
-		}
-		s.again()
-	}
-	for i := range p.Steps {
-		if p.Steps[i].State == StepRejected {
-			p.Steps[i].again()
-		}
-	}
 }

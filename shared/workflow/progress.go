@@ -148,7 +148,9 @@ type OperationRecord struct {
 	EndedAt    Instant `json:"endedAt,omitzero"`
 }
 
-// Schema is the newest version of the stored document that this code knows.
+// Schema is the newest version of the stored document that this code knows. A
+// field that an older version may drop when it saves the document can be added
+// as it is; any other needs a new schema, which older versions leave alone.
 const Schema = 1
 
 // Clone returns a copy that shares nothing that this package changes: raw JSON

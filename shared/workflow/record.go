@@ -56,6 +56,9 @@ func (d *Definition) succeed(p *Progress, s *StepProgress, o Outcome, now time.T
 			return
 		}
 	}
+	if s.Revision > 0 && !sameJSON(s.Result, o.Result) {
+		d.passOn(p, s.Name)
+	}
 	s.State = StepSucceeded
 	s.Revision = p.Revision
 	s.Result = o.Result

@@ -4,7 +4,8 @@ import "slices"
 
 // HasEffects reports whether anything may have to be undone: a step that has
 // an undo and whose effect is not no. A step without an undo has, by its
-// definition, no effect worth undoing, whatever its calls answered.
+// definition, no effect worth undoing, whatever its calls answered; of a step
+// that the definition has no more, nobody knows.
 func (d *Definition) HasEffects(p *Progress) bool {
 	for i := range p.Steps {
 		if d.needsUndo(&p.Steps[i]) {
@@ -15,8 +16,7 @@ func (d *Definition) HasEffects(p *Progress) bool {
 }
 
 func (d *Definition) needsUndo(s *StepProgress) bool {
-	def := d.Step(s.Name)
-	if def == nil || def.Undo == nil || s.State == StepUndone {
+	if def := d.Step(s.Name); def != nil && def.Undo == nil || s.State == StepUndone {
 		return false
 	}
 	return s.Effect != EffectNo || s.State == StepStarted || s.State == StepUndoing
@@ -45,6 +45,9 @@ func (d *Definition) Unwind(p *Progress, t Turn) error {
 		}
 		return p.EndUndo(t.Now, t.Limits.DocumentTTL)
 	}
+	if name := d.unknownLeft(p); name != "" {
+		return p.Stick("step " + name + " has an effect, and this version does not know how to undo it")
+	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.State == StepUndoing && s.NotBefore.IsZero() {
@@ -63,10 +66,26 @@ func (d *Definition) Unwind(p *Progress, t Turn) error {
 	return nil
 }
 
+// unknownLeft returns the name of a step of another version of the definition
+// that needs an undo, when no other step does.
+func (d *Definition) unknownLeft(p *Progress) string {
+	left := ""
+	for i := range p.Steps {
+		switch s := &p.Steps[i]; {
+		case !d.needsUndo(s):
+		case d.Step(s.Name) != nil:
+			return ""
+		default:
+			left = s.Name
+		}
+	}
+	return left
+}
+
 // undoReady reports whether nothing but its NotBefore keeps the step from being
 // undone: it needs it, and no step that comes after it does any more.
 func (d *Definition) undoReady(p *Progress, s *StepProgress) bool {
-	if !d.needsUndo(s) {
+	if !d.needsUndo(s) || d.Step(s.Name) == nil {
 		return false
 	}
 	for i := range p.Steps {

@@ -20,11 +20,12 @@ func (p *Progress) Take(runner string, until time.Time, margin time.Duration) {
 	p.RaiseWake(until.Add(margin))
 }
 
-// Renew keeps the lease with the runner that holds it. The current wake is put
+// Renew keeps the lease with the runner that holds it, also when the transaction
+// has come to rest and was reopened by the same save. The current wake is put
 // off with it, not replaced: its message, should one be under way, is answered
 // by a new wake when it meets the lease.
-func (p *Progress) Renew(until time.Time, margin time.Duration) {
-	p.Lease.Until = At(until)
+func (p *Progress) Renew(runner string, until time.Time, margin time.Duration) {
+	p.Lease = Lease{Runner: runner, Epoch: p.Lease.Epoch, Until: At(until)}
 	p.WakeAt = At(until.Add(margin))
 	p.WakeQueue = p.State.Queue()
 	p.Saves++

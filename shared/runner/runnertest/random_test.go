@@ -2,6 +2,7 @@ package runnertest_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"hash/fnv"
@@ -30,6 +31,7 @@ type chaos struct {
 	on    bool
 	dead  bool // the process that is running now has died
 	calls map[string]int
+	late  []runner.Request // given up by their callers, not yet arrived
 
 	nested sync.Mutex // held by the call during which another process works
 }
@@ -92,6 +94,11 @@ func (c *chaos) call(req runner.Request) *workflow.Outcome {
 		c.nested.Unlock()
 	}
 	switch {
+	case r >= 300 && r < 340:
+		c.mu.Lock()
+		c.late = append(c.late, req)
+		c.mu.Unlock()
+		return new(runnertest.Unavailable("no answer in time"))
 	case req.Undo && r < 100:
 		return new(runnertest.Unavailable("outage"))
 	case req.Undo:
@@ -103,6 +110,23 @@ func (c *chaos) call(req runner.Request) *workflow.Outcome {
 		return new(runnertest.Unavailable("outage"))
 	}
 	return nil
+}
+
+// arrive lets late calls arrive, the last one first, until n are left.
+func (c *chaos) arrive(n int) {
+	c.mu.Lock()
+	on, dead := c.on, c.dead
+	c.on, c.dead = false, false
+	c.mu.Unlock()
+	for len(c.late) > n {
+		last := len(c.late) - 1
+		req := c.late[last]
+		c.late = c.late[:last]
+		c.w.Backends.Do(context.Background(), req)
+	}
+	c.mu.Lock()
+	c.on, c.dead = on, dead
+	c.mu.Unlock()
 }
 
 // TestRandomLives runs some transactions with random operations against random
@@ -129,6 +153,10 @@ func randomLife(t *testing.T, seed uint64, ends map[workflow.State]int) {
 	}
 	w := runnertest.New(t, d, seed, nil)
 	c := &chaos{seed: seed, w: w, on: true, calls: map[string]int{}}
+	// Every revision has a result of its own, which the next steps are made of.
+	w.Backends.Answer = func(req runner.Request) json.RawMessage {
+		return fmt.Appendf(nil, `{"revision":%d}`, req.Revision)
+	}
 	w.Gate.Decide, w.Backends.OnCall, w.Crashed, w.Shuffle = c.fate, c.call, c.crashed, true
 	post(w)
 	for range 150 {
@@ -142,6 +170,9 @@ func randomLife(t *testing.T, seed uint64, ends map[workflow.State]int) {
 		if w.Rand.IntN(10) == 0 {
 			post(w)
 		}
+		if w.Rand.IntN(10) == 0 {
+			c.arrive(2)
+		}
 	}
 	c.mu.Lock()
 	c.on, c.dead = false, false
@@ -153,6 +184,7 @@ func randomLife(t *testing.T, seed uint64, ends map[workflow.State]int) {
 		}
 	}
 	w.Settle()
+	c.arrive(0)
 	check(t, w)
 	for _, p := range w.Store.All() {
 		ends[p.State]++

@@ -1,0 +1,70 @@
+package workflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+)
+
+// passOn makes the steps due whose calls were made of the step's former result.
+func (d *Definition) passOn(p *Progress, name string) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State == StepSucceeded && slices.Contains(d.ancestors(s.Name), name) {
+			s.again()
+		}
+	}
+}
+
+// sameJSON reports whether two results say the same: a store may write them in
+// a form of its own.
+func sameJSON(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// putBack goes back to the request before the reschedule, which a service
+// rejected or which expired: as a revision of its own, since the services have
+// seen the other one, and with time of its own if the transaction was completed.
+func (d *Definition) putBack(p *Progress, op *OperationRecord, reason string, t Turn) {
+	rejected := op.Revision
+	changed := d.changed(p)
+	p.Request, p.Previous = p.Previous, nil
+	p.Revision++
+	if p.wasCompleted() {
+		p.CompleteBy = At(t.Now.Add(t.Limits.CompleteBy))
+		p.Laters = 0
+	}
+	op.end(OperationRefused, reason, t.Now)
+	for _, s := range changed {
+		if d.untouched(p, s, rejected) {
+			s.State = StepSucceeded
+		} else {
+			s.again()
+		}
+	}
+	for i := range p.Steps {
+		if p.Steps[i].State == StepRejected {
+			p.Steps[i].again()
+		}
+	}
+}
+
+// untouched reports whether the step stands as it stood before the rejected
+// revision: it was not called for it, and nor has a step before it a result of
+// it.
+func (d *Definition) untouched(p *Progress, s *StepProgress, rejected int) bool {
+	for _, name := range d.ancestors(s.Name) {
+		if p.Step(name).Revision == rejected {
+			return false
+		}
+	}
+	return s.Revision > 0 && s.Tried < rejected
+}
