@@ -18,9 +18,9 @@ const rounds = 16
 var errOutrun = errors.New("others keep taking the drones")
 
 // Put assigns a drone to a transaction, under the rules of package record. A
-// change keeps the drone if the transaction still has it. The error is a
-// *problem.Problem if the rules refuse the PUT, if the package is too heavy, or
-// if no drone is free.
+// change keeps the drone if the transaction still has it; from the pickup on it
+// is refused. The error is a *problem.Problem if the rules refuse the PUT, if
+// the package is too heavy, or if no drone is free.
 func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (record.Record[Assignment], record.Change, error) {
 	var none record.Record[Assignment]
 	if by.TransactionID != id {
@@ -74,6 +74,10 @@ func (a *assigning) round(ctx context.Context) (rec record.Record[Assignment], c
 	if refused != nil || change == "" {
 		return rec, "", refused == nil, refused
 	}
+	if a.pickedUp(&rec) {
+		done, err := a.putBack(ctx, &rec, etag, change)
+		return rec, change, done, err
+	}
 	drone, err := a.choose(ctx, &rec)
 	if err != nil {
 		return rec, "", false, err
@@ -89,18 +93,25 @@ func (a *assigning) round(ctx context.Context) (rec record.Record[Assignment], c
 	if err != nil {
 		return rec, "", false, unlessLost(err)
 	}
-	now := a.now()
-	flight := a.cfg.plan(a.ask, now)
-	flight.DroneID, flight.Zone = drone.Drone.ID, drone.Drone.Zone
-	if ok, err := a.claim(ctx, drone, flight.ArriveAt); err != nil || !ok {
+	flight, hold := a.flight(&rec, drone.Drone)
+	if ok, err := a.claim(ctx, drone, hold); err != nil || !ok {
 		return rec, "", false, err
 	}
 	a.claimed = rec.Content.Candidate
-	rec.Put(a.by, change, a.hash, "", Assignment{Ask: a.ask, Flight: flight}, now, a.cfg.retention())
+	longer := hold.After(flight.ArriveAt)
+	if longer {
+		if drone, err = a.drones.Read(ctx, flight.Zone, flight.DroneID); err != nil {
+			return rec, "", false, err
+		}
+	}
+	rec.Put(a.by, change, a.hash, "", Assignment{Ask: a.ask, Flight: flight}, a.now(), a.cfg.retention())
 	if _, err = a.keeper.Store.Replace(ctx, a.id, rec, etag); err != nil {
 		return rec, "", false, unlessLost(err)
 	}
-	return rec, change, true, nil
+	if longer {
+		err = a.holdLess(ctx, drone, flight)
+	}
+	return rec, change, true, err
 }
 
 // unlessLost returns nil if another was quicker at the document, which the next

@@ -17,9 +17,11 @@
 // on its way finds another ETag.
 //
 // A drone is freed by time: it is busy until its arrival, and nobody needs to
-// come back to it. The assignment stays as the record of the flight.
+// come back to it. The assignment stays as the record of the flight. Until the
+// pickup a flight can be changed, and keeps its drone; afterwards it can't, so
+// that no package gets a second one.
 //
 // Reading order: config.go, fleet.go (zones and drones), flight.go (distance and
 // times), assign.go (the algorithm), claim.go (the drone's side of it), pick.go
-// (which drone), hints.go, service.go, http.go.
+// (which drone), change.go (a flight that stands), hints.go, service.go, http.go.
 package drone

@@ -37,7 +37,7 @@ type DroneView struct {
 
 // Endpoints is the contract: PUT {pickup, dropOff, pickupTime?, packageDetail,
 // expedited} answers 201, 200 for a change or a repeat, 409 or 410 by the rules
-// of package record, 422 too-heavy, 429 no-drone-free; GET 200 or 404; DELETE
+// of package record, 409 for a change after the pickup, 422 too-heavy, 429 no-drone-free; GET 200 or 404; DELETE
 // 204; a page of a zone's drones; a drone.
 func (s *Service) Endpoints() []record.Endpoint {
 	return append(s.AssignmentEndpoints(), s.DroneEndpoints()...)

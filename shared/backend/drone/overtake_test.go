@@ -248,3 +248,66 @@ func TestCancelledContextIsTransient(t *testing.T) {
 	_, _, err := h.service().Put(ctx, "t", by("t", 1), ask())
 	wantStatus(t, err, 503)
 }
+
+// A change to a sooner flight is overtaken by one that goes back to the later
+// flight: the drone is held until that one is over.
+func TestASoonerFlightIsOvertaken(t *testing.T) {
+	later := ask()
+	later.PickupTime = start.Add(2 * time.Hour)
+	for n := 1; n <= maxSteps; n++ {
+		t.Run(fmt.Sprintf("before operation %d", n), func(t *testing.T) {
+			h := newHarness(t, 1, 1)
+			_, _, err := put(h.service(), "t", 1, later)
+			wantStatus(t, err, 200)
+			s := h.service()
+			_, err = s.Drone(t.Context(), "zone-000-00000") // the fleet is known
+			wantStatus(t, err, 200)
+			seen, acting := 0, false
+			before := func(recordtest.Op, string) recordtest.Fault {
+				if acting {
+					return recordtest.None
+				}
+				if seen++; seen == n {
+					acting = true
+					_, _, err := put(h.service(), "t", 3, later)
+					wantStatus(t, err, 200)
+					acting = false
+				}
+				return recordtest.None
+			}
+			h.assignments.Before, h.drones.Docs.Before = before, before
+			_, _, err = put(s, "t", 2, ask())
+			if status := statusOf(err); status != 200 && status != 409 {
+				t.Errorf("got %v", err)
+			}
+			h.assignments.Before, h.drones.Docs.Before = nil, nil
+			rec, err := h.service().Get(t.Context(), "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.pass(rec.Content.ArriveAt.Add(-time.Second).Sub(h.clock()))
+			h.check()
+		})
+	}
+}
+
+// An undo of a PUT that broke off behind its intent leaves the drone to the
+// transaction that has claimed it since.
+func TestUndoLeavesTheDroneOfAnother(t *testing.T) {
+	h := newHarness(t, 1, 1).ready()
+	s := h.tapped(&tap{write: func(n int, do func() error) error {
+		if n == 2 { // the claim
+			return transient("crashed")
+		}
+		return do()
+	}})
+	_, _, err := put(s, "t", 1, ask())
+	wantStatus(t, err, 503)
+	_, _, err = put(h.service(), "other", 1, ask())
+	wantStatus(t, err, 200)
+	wantStatus(t, del(h.service(), "t"), 200)
+	h.check()
+	if held := h.held("other"); len(held) != 1 {
+		t.Errorf("the other holds %v", held)
+	}
+}

@@ -245,28 +245,91 @@ func TestAChangeKeepsTheDrone(t *testing.T) {
 	}
 }
 
-func TestAChangeTakesAnotherDroneIfItsOwnIsGone(t *testing.T) {
+// Ensure no package gets a second drone: what was picked up can't be changed
+// any more, but what stands can be put back, which changes nothing.
+func TestNoChangeAfterThePickup(t *testing.T) {
+	farther := ask()
+	farther.DropOff.Latitude = 48.5
+	for name, at := range map[string]func(drone.Assignment) time.Time{
+		"at the pickup":     func(a drone.Assignment) time.Time { return a.PickupAt },
+		"after the arrival": func(a drone.Assignment) time.Time { return a.ArriveAt.Add(time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, 2, 1)
+			s := h.service()
+			before, _, err := put(s, "t", 1, ask())
+			wantStatus(t, err, 200)
+			h.pass(at(before).Sub(h.clock()))
+			held := h.held("t")
+			_, _, err = put(s, "t", 2, farther)
+			wantStatus(t, err, 409)
+			after, change, err := put(s, "t", 3, ask())
+			if err != nil || change != record.Changed || after != before {
+				t.Errorf("got %+v, %q, %v; want %+v", after, change, err, before)
+			}
+			if now := h.held("t"); len(now) != len(held) {
+				t.Errorf("holds %v, before %v", now, held)
+			}
+			_, _, err = put(s, "t", 2, farther)
+			wantStatus(t, err, 409) // late, of a lower revision
+		})
+	}
+}
+
+// Ensure to put back what stands leaves the flight as it is.
+func TestAPutBackKeepsTheFlight(t *testing.T) {
 	h := newHarness(t, 2, 1)
 	s := h.service()
 	before, _, err := put(s, "t", 1, ask())
 	wantStatus(t, err, 200)
-	h.pass(before.ArriveAt.Sub(h.clock()))
-	for i := range 2 {
-		_, _, err := put(s, fmt.Sprintf("other-%d", i), 1, ask())
-		wantStatus(t, err, 200)
-	}
-	_, _, err = put(s, "t", 2, ask())
-	wantStatus(t, err, 429)
-	other, err := s.Get(t.Context(), "other-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantStatus(t, del(s, "other-0"), 200)
-	after, _, err := put(s, "t", 2, ask())
-	if err != nil || after.DroneID != other.Content.DroneID {
-		t.Errorf("got %+v, %v", after, err)
+	h.pass(time.Minute)
+	after, change, err := put(s, "t", 3, ask())
+	if err != nil || change != record.Changed || after != before {
+		t.Errorf("got %+v, %q, %v; want %+v", after, change, err, before)
 	}
 	h.check()
+}
+
+// Ensure a change that breaks off before it is confirmed does not free the drone
+// before the flight that stands is over.
+func TestABrokenChangeKeepsTheDroneBusy(t *testing.T) {
+	later := ask()
+	later.PickupTime = start.Add(2 * time.Hour)
+	for n := 1; n <= 4; n++ {
+		h := newHarness(t, 1, 1)
+		_, _, err := put(h.service(), "t", 1, later)
+		wantStatus(t, err, 200)
+		s := h.tapped(&tap{write: func(i int, do func() error) error {
+			if i >= n {
+				return transient("crashed")
+			}
+			return do()
+		}})
+		_, _, err = put(s, "t", 2, ask())
+		wantStatus(t, err, 503)
+		stands, err := h.service().Get(t.Context(), "t")
+		if err != nil || (stands.Revision == 2) != (n == 4) { // the fourth only frees the drone sooner
+			t.Fatalf("write %d: %+v, %v", n, stands, err)
+		}
+		h.pass(stands.Content.ArriveAt.Add(-time.Second).Sub(h.clock()))
+		h.check()
+		_, _, err = put(h.service(), "other", 1, ask())
+		wantStatus(t, err, 429)
+	}
+}
+
+// Ensure a drone whose flight was moved forward is free when it has arrived.
+func TestASoonerFlightFreesTheDroneSooner(t *testing.T) {
+	later := ask()
+	later.PickupTime = start.Add(2 * time.Hour)
+	h := newHarness(t, 1, 1)
+	_, _, err := put(h.service(), "t", 1, later)
+	wantStatus(t, err, 200)
+	after, _, err := put(h.service(), "t", 2, ask())
+	wantStatus(t, err, 200)
+	h.pass(after.ArriveAt.Sub(h.clock()))
+	_, _, err = put(h.service(), "other", 1, ask())
+	wantStatus(t, err, 200)
 }
 
 func TestNewRefusesBadSettings(t *testing.T) {
