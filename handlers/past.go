@@ -23,6 +23,9 @@ func pastOperations(d workflow.Definition) func(*workflow.Progress, workflow.Ope
 			return "", false // Schedule will tell what is wrong
 		}
 		operation := probe.Operation(id)
+		if operation == nil { // the transaction has as many as it can have
+			return "too many operations were asked of the transaction", true
+		}
 		return operation.Reason, operation.State == workflow.OperationRefused
 	}
 }

@@ -53,7 +53,7 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	})
 	out.progress = progress.New(p.transactions, known)
 	out.schedule = schedule.New(run)
-	out.supervise = supervise.New(run)
+	out.supervise = supervise.New(run, out.schedule)
 	out.quarantine = quarantine.New(quarantine.Config{
 		Store: p.quarantine, Waker: out.supervise, Keep: s.Budgets.DocumentTTL, Now: p.now, Logger: logger,
 	})

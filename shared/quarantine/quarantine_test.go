@@ -58,7 +58,7 @@ type waker struct {
 	fail  error
 }
 
-func (w *waker) DeadLettered(_ context.Context, id string) error {
+func (w *waker) DeadLettered(_ context.Context, id string, _ []byte) error {
 	if w.fail != nil {
 		return w.fail
 	}

@@ -24,10 +24,10 @@ const (
 	ReasonUnknown    = "Unknown"    // dead-lettered without a reason
 )
 
-// Waker raises the wake of a transaction whose message was dead-lettered, a
-// limited number of times. It does nothing for one that is final or not there.
+// Waker sees to the transaction of a dead-lettered message: what the message
+// asked for is put on record, and the transaction woken. body is the message's.
 type Waker interface {
-	DeadLettered(ctx context.Context, transactionID string) error
+	DeadLettered(ctx context.Context, transactionID string, body []byte) error
 }
 
 // Message is a message of a queue, or of its dead-letter sub-queue.
@@ -102,7 +102,7 @@ func (s *Service) DeadLetter(ctx context.Context, m Message) error {
 	if e.TransactionID == "" || s.c.Waker == nil {
 		return nil
 	}
-	if err := s.c.Waker.DeadLettered(ctx, e.TransactionID); err != nil {
+	if err := s.c.Waker.DeadLettered(ctx, e.TransactionID, m.Body); err != nil {
 		return fmt.Errorf("wake transaction %s after a dead letter: %w", e.TransactionID, err)
 	}
 	return nil

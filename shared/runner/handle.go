@@ -39,12 +39,36 @@ const maxTries = 8
 // means that the message is finished with; any error that it must come again,
 // but for the two above.
 func (r *Runner) Handle(ctx context.Context, w Work, m Message) error {
-	s := &session{
+	return r.newSession(w).handle(ctx, m)
+}
+
+// Receive puts a message's operation on record if it is not, and raises the wake
+// with which it will be done. It makes no call: the message is one that Handle
+// has failed on time and again. It reports whether the operation was new; the
+// errors are those of Handle.
+func (r *Runner) Receive(ctx context.Context, w Work, m Message) (fresh bool, err error) {
+	p, _, err := r.Store.Read(ctx, m.TransactionID)
+	switch {
+	case err == nil && p.Operation(m.Operation.ID) != nil:
+		return false, nil
+	case err != nil && !failure.Is(err, failure.NotFound):
+		return false, fmt.Errorf("receive operation %s of transaction %s: %w", m.Operation.ID, m.TransactionID, err)
+	}
+	s := r.newSession(w)
+	s.callsNothing = true
+	return true, s.handle(ctx, m)
+}
+
+func (r *Runner) newSession(w Work) *session {
+	return &session{
 		r: r, w: w,
 		id:       fmt.Sprintf("%016x%016x", r.Random(), r.Random()),
 		deadline: r.Now().Add(r.Budgets.InvocationTimeout),
 		jitter:   r.Jitter(),
 	}
+}
+
+func (s *session) handle(ctx context.Context, m Message) error {
 	for try := 1; ; try++ {
 		verdict, err := s.meet(ctx, m)
 		switch {
@@ -53,7 +77,7 @@ func (r *Runner) Handle(ctx context.Context, w Work, m Message) error {
 		case verdict != repeat || try == maxTries:
 			return err
 		}
-		if perr := r.Pause(ctx, s.shortDelay(try)); perr != nil {
+		if perr := s.r.Pause(ctx, s.shortDelay(try)); perr != nil {
 			return errors.Join(err, perr)
 		}
 	}
@@ -103,9 +127,11 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 		if !fresh && !current {
 			return settled, s.r.Successor(ctx, base)
 		}
-		// The runner sees the wish at its next save. The wake is for the case
-		// that it makes none.
-		next.RaiseWake(base.Lease.Until.Add(LeaseMargin))
+		// The runner sees the wish at its next save. The wake behind the lease's
+		// end, which everyone may send, is for the case that it makes none.
+		if current {
+			next.RaiseWake(base.Lease.Until.Add(LeaseMargin))
+		}
 		return s.leave(ctx, next, etag)
 	case fresh || current || !now.Before(s.dueAt(base, now)):
 		return s.take(ctx, next, etag, now, current)
@@ -150,7 +176,7 @@ func (s *session) take(ctx context.Context, next *workflow.Progress, etag string
 	}
 	before := next.State
 	next.Abandoned()
-	if err := s.w.Advance(next, s.turn(now, due, true)); err != nil {
+	if err := s.w.Advance(next, s.turn(now, due, !s.callsNothing)); err != nil {
 		return settled, err
 	}
 	if len(next.InFlight()) > 0 && s.w.Acts(next.State) {

@@ -20,6 +20,8 @@ type session struct {
 	id       string    // of the runner
 	deadline time.Time // of the invocation
 	jitter   float64
+	// callsNothing keeps the session from starting any step.
+	callsNothing bool
 
 	p     *workflow.Progress // as last read or saved
 	etag  string
@@ -92,13 +94,14 @@ func (s *session) callAll(ctx context.Context) []workflow.Finished {
 }
 
 // save applies change to the document and writes it, on whatever base it takes,
-// until it is written or the lease is lost. The error of a write whose fate
-// could not be learnt leaves the lease to run out.
+// until it is written or the lease is lost. Conflicts with others' wishes don't
+// count as tries: however many come in, the lease's holder gets on. The error of
+// a write whose fate could not be learnt leaves the lease to run out.
 func (s *session) save(ctx context.Context, change func(*workflow.Progress, time.Time) error) error {
 	id := s.p.ID
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	for try := 1; ; try++ {
+	for try := 1; ; {
 		next := s.p.Clone()
 		if err := change(next, s.r.Now()); err != nil {
 			return fmt.Errorf("save transaction %s: %w", id, err)
@@ -117,6 +120,7 @@ func (s *session) save(ctx context.Context, change func(*workflow.Progress, time
 			if perr := s.r.Pause(saving, s.shortDelay(try)); perr != nil {
 				return fmt.Errorf("save transaction %s: %w", id, errors.Join(err, perr))
 			}
+			try++
 		}
 		written, err := s.reread(saving, next.Saves)
 		if err != nil {

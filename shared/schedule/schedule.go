@@ -28,6 +28,13 @@ func (s *Service) Handle(ctx context.Context, e message.Envelope) error {
 	return s.runner.Handle(ctx, work{s.runner}, runner.MessageOf(e))
 }
 
+// Receive puts the operation of a dead-lettered message on record, to be done
+// with a wake, and reports whether it was new: its message may never have come
+// as far. The errors are those of Handle.
+func (s *Service) Receive(ctx context.Context, e message.Envelope) (fresh bool, err error) {
+	return s.runner.Receive(ctx, work{s.runner}, runner.MessageOf(e))
+}
+
 type work struct{ r *runner.Runner }
 
 func (w work) Queue() workflow.Queue { return workflow.QueueDeliveries }

@@ -2,9 +2,11 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -15,17 +17,37 @@ import (
 const conflictTries = 8
 
 // DeadLettered is called for each dead letter of a transaction, when it is in
-// the quarantine: the transaction gets a new wake, since the dead letter may
-// have been its last one, or is left to an operator when it happens too often.
-// A transaction that is unknown or rests needs neither. A dead letter that is
-// reported twice counts twice; after an error it has, as a rule, not counted.
-func (s *Service) DeadLettered(ctx context.Context, transactionID string) error {
+// the quarantine. An operation that is not on record is put there: its message
+// may never have come as far, in an outage of the storage, say. Otherwise the
+// transaction gets a new wake, since the dead letter may have been its last one,
+// or is left to an operator when that happens too often; one that is unknown or
+// rests needs neither. A dead letter that is reported twice counts twice; after
+// an error it has, as a rule, not counted.
+func (s *Service) DeadLettered(ctx context.Context, transactionID string, body []byte) error {
+	fresh, err := s.receive(ctx, body)
+	if err != nil || fresh {
+		return err
+	}
 	for try := 1; ; try++ {
 		err := s.countDeadLetter(ctx, transactionID)
 		if err == nil || !failure.Is(err, failure.Conflict) || try == conflictTries {
 			return err
 		}
 	}
+}
+
+// receive puts the operation in a dead letter on record, if there is one and it
+// can still be.
+func (s *Service) receive(ctx context.Context, body []byte) (fresh bool, err error) {
+	e, err := message.Decode(body)
+	if err != nil || e.Operation == "" {
+		return false, nil // it is in the quarantine, where people can read it
+	}
+	fresh, err = s.operations.Receive(ctx, e)
+	if errors.Is(err, runner.ErrTooOld) {
+		return false, nil
+	}
+	return fresh, err
 }
 
 func (s *Service) countDeadLetter(ctx context.Context, id string) error {

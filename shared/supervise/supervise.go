@@ -14,10 +14,22 @@ import (
 
 // Service is the work of the Supervise, Sweep and dead-letter functions. It is
 // safe for concurrent use.
-type Service struct{ runner *runner.Runner }
+type Service struct {
+	runner     *runner.Runner
+	operations Receiver
+}
+
+// Receiver puts operations on record; the Schedule function's service does.
+type Receiver interface {
+	// Receive reports whether the operation was new. Its errors are those of
+	// runner.Runner.Receive.
+	Receive(ctx context.Context, e message.Envelope) (fresh bool, err error)
+}
 
 // New returns the service.
-func New(r *runner.Runner) *Service { return &Service{runner: r} }
+func New(r *runner.Runner, operations Receiver) *Service {
+	return &Service{runner: r, operations: operations}
+}
 
 // Handle undoes, as far as it can be done now. Nil means that the message is
 // finished with. runner.ErrUnknownTransaction, and message.ErrUnreadable for an

@@ -244,11 +244,11 @@ func TestSweepGoesOnAfterAFailure(t *testing.T) {
 
 func TestDeadLetters(t *testing.T) {
 	w := newWorld(t)
-	if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil {
+	if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil {
 		t.Errorf("an unknown transaction: %v", err)
 	}
 	abandon(t, w, 1)
-	if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil {
+	if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil {
 		t.Fatal(err)
 	}
 	p := w.Store.Get("t-00")
@@ -257,14 +257,14 @@ func TestDeadLetters(t *testing.T) {
 	}
 	w.Clock.Advance(2 * time.Minute)
 	for want := 2; want <= 3; want++ {
-		if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil {
+		if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil {
 			t.Fatal(err)
 		}
 		if p := wantState(t, w, "t-00", workflow.Running); p.DeadLetters != want || !w.Queue.Has(fmt.Sprintf("t-00/deliveries/%d", p.Wake)) {
 			t.Errorf("dead letter %d:\n%s", want, runnertest.Describe(p))
 		}
 	}
-	if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil {
+	if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil {
 		t.Fatal(err)
 	}
 	p = wantState(t, w, "t-00", workflow.Stuck)
@@ -272,7 +272,7 @@ func TestDeadLetters(t *testing.T) {
 		t.Errorf("not fully stuck:\n%s", runnertest.Describe(p))
 	}
 	writes := w.Store.Writes()
-	if err := w.Supervise.DeadLettered(t.Context(), "t-00"); err != nil || w.Store.Writes() != writes {
+	if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil || w.Store.Writes() != writes {
 		t.Errorf("a dead letter of a stuck transaction: %v", err)
 	}
 }
@@ -290,7 +290,7 @@ func TestDeadLetterAgainstConflicts(t *testing.T) {
 			}
 		}
 	}
-	if err := w.Supervise.DeadLettered(context.Background(), "t-00"); err != nil {
+	if err := w.Supervise.DeadLettered(context.Background(), "t-00", nil); err != nil {
 		t.Fatal(err)
 	}
 	if p := w.Store.Get("t-00"); p.DeadLetters != 1 || p.Wake != 5 {
@@ -332,7 +332,7 @@ func TestADeadLetterCountsOnce(t *testing.T) {
 				return workflowtest.Pass
 			}
 			for range 20 { // as the host does, until it succeeds
-				if w.Supervise.DeadLettered(t.Context(), "t-00") == nil {
+				if w.Supervise.DeadLettered(t.Context(), "t-00", nil) == nil {
 					break
 				}
 			}

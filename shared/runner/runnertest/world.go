@@ -72,7 +72,8 @@ func New(t testing.TB, d *workflow.Definition, seed uint64, change func(*runner.
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Runner, w.Schedule, w.Supervise = r, schedule.New(r), supervise.New(r)
+	w.Runner, w.Schedule = r, schedule.New(r)
+	w.Supervise = supervise.New(r, w.Schedule)
 	return w
 }
 
@@ -138,7 +139,7 @@ func (w *World) deadLetters() {
 		if err != nil {
 			w.T.Fatalf("dead letter %s: %v", m.MessageID, err)
 		}
-		if err := w.Supervise.DeadLettered(context.Background(), e.TransactionID); err != nil {
+		if err := w.Supervise.DeadLettered(context.Background(), e.TransactionID, m.Body); err != nil {
 			left = append(left, m)
 		}
 	}

@@ -1,0 +1,100 @@
+package runner_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+// Ensure an operation whose message was given up is done all the same: it is put
+// on record without a call, with a wake that brings it to its end.
+func TestReceiveLostOperation(t *testing.T) {
+	completed := func(t *testing.T, w *runnertest.World) {
+		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Settle()
+		wantState(t, w, workflow.Completed)
+	}
+	held := func(t *testing.T, w *runnertest.World) {
+		w.Backends.OnCall = func(runner.Request) *workflow.Outcome { return new(runnertest.Busy(time.Minute)) }
+		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Step()
+		until := w.Clock.Now().Add(time.Hour)
+		if err := w.Store.Change("t", func(p *workflow.Progress) { p.Take("another", until, runner.LeaseMargin) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		before func(*testing.T, *runnertest.World)
+		kind   workflow.OperationKind
+		body   json.RawMessage
+		ends   workflow.State
+	}{
+		"delivery, nothing known": {nil, workflow.OperationDeliver, workflowtest.TripBody(), workflow.Completed},
+		"cancel, nothing known":   {nil, workflow.OperationCancel, nil, workflow.Cancelled},
+		"cancel of a completed":   {completed, workflow.OperationCancel, nil, workflow.Cancelled},
+		"change of a completed":   {completed, workflow.OperationReschedule, json.RawMessage(`{"nights":5}`), workflow.Completed},
+		"cancel beside a runner":  {held, workflow.OperationCancel, nil, workflow.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := runnertest.New(t, workflowtest.Trip(), 1, nil)
+			if tc.before != nil {
+				tc.before(t, w)
+			}
+			calls := len(w.Backends.Calls())
+			e := w.Operation(tc.kind, "t", "op-5", tc.body)
+			if fresh, err := w.Schedule.Receive(t.Context(), e); err != nil || !fresh {
+				t.Fatalf("fresh %v, %v", fresh, err)
+			}
+			if n := len(w.Backends.Calls()); n != calls {
+				t.Errorf("%d calls were made", n-calls)
+			}
+			if fresh, err := w.Schedule.Receive(t.Context(), e); err != nil || fresh {
+				t.Errorf("a second time: fresh %v, %v", fresh, err)
+			}
+			w.Backends.OnCall = nil
+			w.Settle()
+			p := wantState(t, w, tc.ends)
+			if op := p.Operation("op-5"); op == nil || op.State != workflow.OperationApplied {
+				t.Errorf("the operation is %+v", op)
+			}
+		})
+	}
+}
+
+// Ensure a store that is down leaves the message where it is.
+func TestReceiveWithoutAStore(t *testing.T) {
+	w := runnertest.New(t, workflowtest.Trip(), 1, nil)
+	w.Gate.Decide = func(string, int) workflowtest.Fate { return workflowtest.Refuse }
+	_, err := w.Schedule.Receive(t.Context(), w.Operation(workflow.OperationCancel, "t", "op-5", nil))
+	if err == nil || failure.KindOf(err) != failure.Transient {
+		t.Errorf("error %v, want a transient one", err)
+	}
+}
+
+// Ensure that wishes, however many, don't make the holder of the lease give up.
+func TestManyWishesBesideARunner(t *testing.T) {
+	w := world(t)
+	const most = 20
+	wishes := 0
+	w.Store.BeforeReplace = func(id string) {
+		if p := w.Store.Get(id); p == nil || p.Lease.Runner == "" || wishes == most {
+			return
+		}
+		wishes++
+		if err := w.Store.Change(id, func(p *workflow.Progress) { p.DeadLetters = 0 }); err != nil {
+			t.Errorf("the wish: %v", err)
+		}
+	}
+	begun := w.Clock.Now()
+	w.Settle()
+	wantState(t, w, workflow.Completed)
+	if took := w.Clock.Now().Sub(begun); wishes != most || took > time.Second {
+		t.Errorf("%d wishes, %v", wishes, took)
+	}
+}
