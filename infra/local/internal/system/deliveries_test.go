@@ -145,7 +145,10 @@ func TestReschedulesAndLaterWakeInsideDuplicateWindow(t *testing.T) {
 	for _, latitude := range []string{"47.63", "47.64"} {
 		a := r.want(http.StatusAccepted, http.MethodPatch, "/api/deliveryrequests/second",
 			`{"dropOff":{"latitude":`+latitude+`,"longitude":-122.32}}`)
-		operations = append(operations, decode[struct{ OperationID string }](t, a).OperationID)
+		id := decode[struct{ OperationID string }](t, a).OperationID
+		// Two at once may change places on the way; then the newer one counts.
+		r.await("second", "aware of the reschedule", func(p progress) bool { return p.operation(id) != "" })
+		operations = append(operations, id)
 	}
 	p := r.await("second", "Completed with both reschedules", func(p progress) bool {
 		return p.State == "Completed" && p.operation(operations[0]) == "Applied" && p.operation(operations[1]) == "Applied"
