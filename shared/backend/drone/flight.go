@@ -24,7 +24,7 @@ type PackageDetail struct {
 	WeightKg float64 `json:"weightKg"` // greater than 0
 }
 
-// Flight is a drone's schedule for one delivery, cut to milliseconds, in UTC.
+// Flight is a drone's schedule for one delivery, rounded to milliseconds, in UTC.
 type Flight struct {
 	DroneID    string    `json:"droneId"`
 	Zone       string    `json:"zone"` // the drone's, not always the pickup's
@@ -46,10 +46,10 @@ func (c Config) plan(ask Ask, now time.Time) Flight {
 	if !ask.PickupTime.IsZero() {
 		wait = max(0, ask.PickupTime.Sub(now)-c.Approach)
 	}
-	f.DepartAt = now.Add(c.scaled(wait)).UTC().Truncate(time.Millisecond)
-	f.PickupAt = f.DepartAt.Add(c.scaled(c.Approach)).Truncate(time.Millisecond)
+	f.DepartAt = now.Add(c.scaled(wait)).UTC().Round(time.Millisecond)
+	f.PickupAt = f.DepartAt.Add(c.scaled(c.Approach)).Round(time.Millisecond)
 	hours := f.DistanceKm / speed
-	f.ArriveAt = f.PickupAt.Add(c.scaled(hoursOf(hours))).Truncate(time.Millisecond)
+	f.ArriveAt = f.PickupAt.Add(c.scaled(hoursOf(hours))).Round(time.Millisecond)
 	return f
 }
 

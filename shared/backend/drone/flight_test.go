@@ -22,6 +22,8 @@ func TestPlan(t *testing.T) {
 		{"wish in the past", 1, true, -time.Hour, 0, 5 * time.Minute, 5*time.Minute + 4447803*time.Millisecond},
 		{"wish too soon", 1, true, time.Minute, 0, 5 * time.Minute, 5*time.Minute + 4447803*time.Millisecond},
 		{"wish later", 1, true, time.Hour, 55 * time.Minute, time.Hour, time.Hour + 4447803*time.Millisecond},
+		{"wish in years, beyond what a float holds in nanoseconds", 1, true, 30_001*time.Hour + 7*time.Millisecond, 30_001*time.Hour - 5*time.Minute + 7*time.Millisecond,
+			30_001*time.Hour + 7*time.Millisecond, 30_001*time.Hour + 4447810*time.Millisecond},
 		{"scaled", 0.001, true, time.Hour, 3300 * time.Millisecond, 3600 * time.Millisecond, 8047 * time.Millisecond},
 	}
 	for _, tt := range tests {
