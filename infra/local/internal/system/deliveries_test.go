@@ -65,7 +65,7 @@ func (r *run) deadLetters() int {
 }
 
 func TestDeliveriesEndToEnd(t *testing.T) {
-	r := start(t, map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.0005"})
+	r := start(t, map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.002"})
 	r.workload(1, 100, undisturbed)
 	if n := r.deadLetters(); n > 0 {
 		t.Errorf("%d dead letters, want none", n)
@@ -75,7 +75,8 @@ func TestDeliveriesEndToEnd(t *testing.T) {
 // Ensure that nothing is lost and nothing stays open when the handler is killed
 // in the middle, so often that the host stops as well and is replaced.
 func TestHandlerKilledInTheMiddle(t *testing.T) {
-	r := start(t, short, map[string]string{"FLEET_DRONES": "100"})
+	// The recovery must not take until the pickups of what is changed.
+	r := start(t, short, map[string]string{"FLEET_DRONES": "150", "FLIGHT_TIME_SCALE": "0.01"})
 	const deliveries, kills = 100, 3
 	r.workload(2, deliveries, func(tally *workload.Tally) {
 		var dead int

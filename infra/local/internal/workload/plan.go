@@ -114,6 +114,11 @@ func Plan(seed uint64, run string, deliveries int, start time.Time) []Item {
 	return items
 }
 
+// laterPickup is when the packages of deliveries that their clients change are
+// picked up, before the fleet's time scale: late enough for a change to come
+// before the pickup also on a slow machine.
+const laterPickup = 4 * time.Hour
+
 func item(random *rand.Rand, kind Kind, name string, start time.Time) Item {
 	pickup := near(random, Location{Latitude: 47.61, Longitude: -122.33}, 0.2)
 	it := Item{Kind: kind, Request: Request{
@@ -121,7 +126,7 @@ func item(random *rand.Rand, kind Kind, name string, start time.Time) Item {
 		Pickup:               pickup,
 		DropOff:              near(random, pickup, 0.1),
 		PickupTime:           start.UTC().Truncate(time.Second),
-		DeliverBy:            start.Add(4 * time.Hour).UTC().Truncate(time.Second),
+		DeliverBy:            start.Add(2 * laterPickup).UTC().Truncate(time.Second),
 		Expedited:            random.IntN(4) == 0,
 		ConfirmationRequired: pick(random, "FingerPrint", "Picture", "Voice", "None"),
 		PackageInfo: Package{
@@ -147,11 +152,10 @@ func item(random *rand.Rand, kind Kind, name string, start time.Time) Item {
 			it.Key = "key-" + name
 		}
 	case Cancelled:
-		// Late enough for the cancel to come before the pickup.
-		it.Request.PickupTime = it.Request.PickupTime.Add(time.Hour)
+		it.Request.PickupTime = it.Request.PickupTime.Add(laterPickup)
 		it.OperationKey = "cancel-" + name
 	case Rescheduled:
-		it.Request.PickupTime = it.Request.PickupTime.Add(time.Hour)
+		it.Request.PickupTime = it.Request.PickupTime.Add(laterPickup)
 		it.OperationKey = "reschedule-" + name
 		it.Change.DropOff = near(random, pickup, 0.1)
 	case Malformed:
