@@ -63,7 +63,7 @@ func (p *Producer) Partitions(ctx context.Context) ([]string, error) {
 	defer cancel()
 	properties, err := p.client.GetEventHubProperties(ctx, nil)
 	if err != nil {
-		return nil, judge(ctx, "read properties of hub", p.hub, err)
+		return nil, judge.Fail(ctx, "read properties of hub", p.hub, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *Producer) Send(ctx context.Context, partition string, events []message.
 	for rest := events; len(rest) > 0; {
 		batch, err := p.client.NewEventDataBatch(ctx, &azeventhubs.EventDataBatchOptions{PartitionID: &partition})
 		if err != nil {
-			return judge(ctx, "open batch for partition", id, err)
+			return judge.Fail(ctx, "open batch for partition", id, err)
 		}
 		n := 0
 		for ; n < len(rest); n++ {
@@ -91,10 +91,10 @@ func (p *Producer) Send(ctx context.Context, partition string, events []message.
 			}
 		}
 		if err != nil && (n == 0 || !errors.Is(err, azeventhubs.ErrEventDataTooLarge)) {
-			return judge(ctx, "add event of "+rest[n].PartitionKey+" to a batch for partition", id, err)
+			return judge.Fail(ctx, "add event of "+rest[n].PartitionKey+" to a batch for partition", id, err)
 		}
 		if err := p.client.SendEventDataBatch(ctx, batch, nil); err != nil {
-			return judge(ctx, "send to partition", id, err)
+			return judge.Fail(ctx, "send to partition", id, err)
 		}
 		rest = rest[n:]
 	}

@@ -53,7 +53,7 @@ func (r *Reader) Between(ctx context.Context, partition string, after, before in
 	id := r.hub + "/" + partition
 	properties, err := r.client.GetPartitionProperties(ctx, partition, nil)
 	if err != nil {
-		return nil, judge(ctx, "read properties of partition", id, err)
+		return nil, judge.Fail(ctx, "read properties of partition", id, err)
 	}
 	// Only as many events are asked for as are there: the SDK waits for more.
 	first := max(after+1, properties.BeginningSequenceNumber)
@@ -65,13 +65,13 @@ func (r *Reader) Between(ctx context.Context, partition string, after, before in
 		StartPosition: azeventhubs.StartPosition{SequenceNumber: &first, Inclusive: true},
 	})
 	if err != nil {
-		return nil, judge(ctx, "open partition", id, err)
+		return nil, judge.Fail(ctx, "open partition", id, err)
 	}
 	received, err := client.ReceiveEvents(ctx, int(end-first), nil)
 	// The link is of no more use; that it can't be closed changes nothing.
 	_ = client.Close(ctx)
 	if err != nil {
-		return nil, judge(ctx, "read partition", id, err)
+		return nil, judge.Fail(ctx, "read partition", id, err)
 	}
 	var events []relay.Event
 	for _, e := range received {

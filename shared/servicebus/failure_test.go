@@ -1,7 +1,6 @@
 package servicebus
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,12 +16,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
-// neverError is an error of a credential that will never work.
-type neverError struct{}
-
-func (neverError) Error() string { return "no identity" }
-func (neverError) NonRetriable() {}
-
 func TestJudge(t *testing.T) {
 	condition := func(c amqp.ErrCond) error { return &amqp.Error{Condition: c} }
 	coded := func(c azservicebus.Code) error { return &azservicebus.Error{Code: c} }
@@ -30,47 +23,38 @@ func TestJudge(t *testing.T) {
 		name   string
 		err    error
 		kind   failure.Kind
-		waits  bool
+		after  time.Duration
 		advice string
 	}{
-		{"too large for a batch", azservicebus.ErrMessageTooLarge, failure.Invalid, false, ""},
-		{"too large for a link", condition(amqp.ErrCondMessageSizeExceeded), failure.Invalid, false, ""},
-		{"refused", coded(azservicebus.CodeUnauthorizedAccess), failure.Permanent, false, "Data Sender"},
-		{"unknown queue", coded(azservicebus.CodeNotFound), failure.Permanent, false, "does not exist"},
-		{"unknown queue, on detach", &amqp.LinkError{RemoteErr: &amqp.Error{Condition: amqp.ErrCondNotFound}}, failure.Permanent, false, "does not exist"},
-		{"lock lost", coded(azservicebus.CodeLockLost), failure.Conflict, false, ""},
-		{"time-out of the service", coded(azservicebus.CodeTimeout), failure.Transient, false, ""},
-		{"connection lost", coded(azservicebus.CodeConnectionLost), failure.Transient, false, ""},
-		{"closed", coded(azservicebus.CodeClosed), failure.Transient, false, ""},
-		{"a code of a later SDK", coded("later"), failure.Transient, false, ""},
-		{"busy", condition("com.microsoft:server-busy"), failure.Transient, true, ""},
-		{"queue is full", condition(amqp.ErrCondResourceLimitExceeded), failure.Transient, true, "full"},
-		{"queue is disabled", condition("com.microsoft:entity-disabled"), failure.Transient, true, "enable it"},
-		{"not allowed", condition(amqp.ErrCondNotAllowed), failure.Permanent, false, ""},
-		{"a condition nobody knows", condition("com.example:odd"), failure.Transient, false, ""},
-		{"no credential", neverError{}, failure.Permanent, false, "Data Sender"},
-		{"network", io.EOF, failure.Transient, false, ""},
-		{"time", context.DeadlineExceeded, failure.Transient, false, ""},
+		{"too large for a batch", azservicebus.ErrMessageTooLarge, failure.Invalid, 0, ""},
+		{"refused", condition(amqp.ErrCondUnauthorizedAccess), failure.Permanent, 0, "Data Sender"},
+		{"refused, by the SDK", coded(azservicebus.CodeUnauthorizedAccess), failure.Permanent, 0, "Data Sender"},
+		{"unknown to the SDK", io.EOF, failure.Transient, 0, ""},
+		{"unknown queue", condition(amqp.ErrCondNotFound), failure.Permanent, 0, "does not exist"},
+		{"unknown queue, by the SDK", coded(azservicebus.CodeNotFound), failure.Permanent, 0, "does not exist"},
+		{"lock lost", condition("com.microsoft:message-lock-lost"), failure.Conflict, 0, ""},
+		{"session taken", condition("com.microsoft:session-cannot-be-locked"), failure.Conflict, 0, ""},
+		{"there already", condition("com.microsoft:entity-already-exists"), failure.Conflict, 0, ""},
+		{"bad argument", condition("com.microsoft:argument-out-of-range"), failure.Invalid, 0, ""},
+		{"lock lost, by the SDK", coded(azservicebus.CodeLockLost), failure.Conflict, 0, ""},
+		{"time-out of the service", coded(azservicebus.CodeTimeout), failure.Transient, 0, ""},
+		{"connection lost", coded(azservicebus.CodeConnectionLost), failure.Transient, 0, ""},
+		{"closed", coded(azservicebus.CodeClosed), failure.Transient, 0, ""},
+		{"a code of a later SDK", coded("later"), failure.Transient, 0, ""},
+		{"busy", condition("com.microsoft:server-busy"), failure.Transient, 10 * time.Second, ""},
+		{"queue is full", condition(amqp.ErrCondResourceLimitExceeded), failure.Transient, 10 * time.Second, "full"},
+		{"queue is disabled", condition("com.microsoft:entity-disabled"), failure.Transient, 10 * time.Second, "enable it"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			err := judge(t.Context(), "send to queue", "q", fmt.Errorf("sdk: %w", c.err))
-			if !failure.Is(err, c.kind) || (failure.RetryAfter(err) > 0) != c.waits || !errors.Is(err, c.err) {
+			err := judge.Fail(t.Context(), "send to queue", "q", fmt.Errorf("sdk: %w", c.err))
+			if !failure.Is(err, c.kind) || failure.RetryAfter(err) != c.after || !errors.Is(err, c.err) {
 				t.Errorf("got %v of kind %v, delay %v", err, failure.KindOf(err), failure.RetryAfter(err))
 			}
 			if text := err.Error(); !strings.Contains(text, c.advice) || !strings.HasPrefix(text, "send to queue q: ") {
 				t.Errorf("got text %q", text)
 			}
 		})
-	}
-}
-
-func TestJudgeTellsWhyTheContextEnded(t *testing.T) {
-	cause := errors.New("shutting down")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(cause)
-	if err := judge(ctx, "send", "q", context.Canceled); !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
 	}
 }
 

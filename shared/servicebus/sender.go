@@ -139,7 +139,7 @@ func send(ctx context.Context, sender *azservicebus.Sender, t *target) error {
 	for rest := t.messages; len(rest) > 0; {
 		batch, err := sender.NewMessageBatch(ctx, nil)
 		if err != nil {
-			return judge(ctx, "open batch for queue", t.queue, err)
+			return judge.Fail(ctx, "open batch for queue", t.queue, err)
 		}
 		n := 0
 		for ; n < len(rest); n++ {
@@ -148,10 +148,10 @@ func send(ctx context.Context, sender *azservicebus.Sender, t *target) error {
 			}
 		}
 		if err != nil && (n == 0 || !errors.Is(err, azservicebus.ErrMessageTooLarge)) {
-			return judge(ctx, "add message "+rest[n].MessageID+" to a batch for queue", t.queue, err)
+			return judge.Fail(ctx, "add message "+rest[n].MessageID+" to a batch for queue", t.queue, err)
 		}
 		if err := sender.SendMessageBatch(ctx, batch, nil); err != nil {
-			return judge(ctx, "send to queue", t.queue, err)
+			return judge.Fail(ctx, "send to queue", t.queue, err)
 		}
 		rest = rest[n:]
 	}

@@ -17,7 +17,7 @@ const MaxName = 200
 // 201 or 200.
 func (s *Service) Endpoints() []record.Endpoint {
 	return []record.Endpoint{
-		{Method: http.MethodGet, Path: "account/{id}", Handle: s.get},
+		{Method: http.MethodGet, Path: "account/{id}", Handle: record.AnswerGet(s.Get, show)},
 		{Method: http.MethodPut, Path: "account/{id}", Handle: s.put},
 	}
 }
@@ -25,17 +25,8 @@ func (s *Service) Endpoints() []record.Endpoint {
 // Routes adds the endpoints to a router.
 func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
 
-func (s *Service) get(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	account, err := s.Get(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, http.StatusOK, account)
-}
+// show shows an account as it is kept.
+func show(account Account) Account { return account }
 
 // body is an account as it arrives. The id is the path's; it may be repeated.
 type body struct {

@@ -17,11 +17,15 @@ type View struct {
 	Ask
 }
 
+func view(rec record.Record[Content]) View { return View{rec.ID, rec.Content.Ask} }
+
 // Detail is a delivery as GET shows it.
 type Detail struct {
 	ID string `json:"id"`
 	Content
 }
+
+func detail(rec record.Record[Content]) Detail { return Detail{rec.ID, rec.Content} }
 
 // Endpoints is the contract: PUT answers 201, 200 for a change or a repeat, 409
 // or 410 by the rules of package record; GET 200 or 404; DELETE 204; the
@@ -29,32 +33,20 @@ type Detail struct {
 // POST of a confirmation or a wish for a notice 204, 404 or 409.
 func (s *Service) Endpoints() []record.Endpoint {
 	return []record.Endpoint{
-		{Method: http.MethodGet, Path: "deliveries", Handle: s.list},
-		{Method: http.MethodGet, Path: "deliveries/{id}", Handle: s.get},
-		{Method: http.MethodPut, Path: "deliveries/{id}", Handle: s.put},
-		{Method: http.MethodDelete, Path: "deliveries/{id}", Handle: s.delete},
-		{Method: http.MethodGet, Path: "deliveries/{id}/owner", Handle: s.owner},
-		{Method: http.MethodGet, Path: "deliveries/{id}/status", Handle: s.status},
-		{Method: http.MethodGet, Path: "deliveries/{id}/events", Handle: s.events},
-		{Method: http.MethodPost, Path: "deliveries/{id}/confirmations", Handle: s.confirm},
-		{Method: http.MethodPost, Path: "deliveries/{id}/notifymerequests", Handle: s.notify},
+		{Method: http.MethodGet, Path: "deliveries", Handle: record.AnswerList(s.PageOf, view)},
+		{Method: http.MethodGet, Path: "deliveries/{id}", Handle: record.AnswerGet(s.Get, detail)},
+		{Method: http.MethodPut, Path: "deliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, view)},
+		{Method: http.MethodDelete, Path: "deliveries/{id}", Handle: record.AnswerDelete(s.Delete)},
+		{Method: http.MethodGet, Path: "deliveries/{id}/owner", Handle: record.AnswerGet(s.Get, ownerOf)},
+		{Method: http.MethodGet, Path: "deliveries/{id}/status", Handle: record.AnswerGet(s.Track, statusOf)},
+		{Method: http.MethodGet, Path: "deliveries/{id}/events", Handle: record.AnswerGet(s.Track, eventsOf)},
+		{Method: http.MethodPost, Path: "deliveries/{id}/confirmations", Handle: record.AnswerPost(confirmationBody.confirmation, s.Confirm)},
+		{Method: http.MethodPost, Path: "deliveries/{id}/notifymerequests", Handle: record.AnswerPost(noticeBody.notice, s.Notify)},
 	}
 }
 
 // Routes adds the endpoints to a router.
 func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
-
-func (s *Service) get(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	rec, err := s.Get(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, http.StatusOK, Detail{id, rec.Content})
-}
 
 // body is an Ask as it arrives: what is missing is nil.
 type body struct {
@@ -99,52 +91,4 @@ func inOrder(faults *value.Faults, pointer, earlier string, first, second time.T
 	if !first.IsZero() && !second.IsZero() && second.Before(first) {
 		faults.Add(pointer, "must not be before %s", earlier)
 	}
-}
-
-func (s *Service) put(w http.ResponseWriter, r *http.Request) error {
-	id, by, err := record.ReadCall(r)
-	if err != nil {
-		return err
-	}
-	var b body
-	if err := record.ReadBody(w, r, &b); err != nil {
-		return err
-	}
-	ask, err := b.ask()
-	if err != nil {
-		return err
-	}
-	rec, change, err := s.Put(r.Context(), id, by, ask)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, record.PutStatus(change), View{id, rec.Content.Ask})
-}
-
-func (s *Service) delete(w http.ResponseWriter, r *http.Request) error {
-	id, by, err := record.ReadCall(r)
-	if err != nil {
-		return err
-	}
-	if err := s.Delete(r.Context(), id, by); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-func (s *Service) list(w http.ResponseWriter, r *http.Request) error {
-	ownerID, continuation, err := record.ListQuery(r)
-	if err != nil {
-		return err
-	}
-	page, next, err := s.PageOf(r.Context(), ownerID, continuation)
-	if err != nil {
-		return err
-	}
-	out := record.Page[View]{Items: []View{}, Continuation: next}
-	for _, rec := range page {
-		out.Items = append(out.Items, View{rec.ID, rec.Content.Ask})
-	}
-	return record.WriteJSON(w, http.StatusOK, out)
 }

@@ -1,8 +1,6 @@
 package delivery
 
 import (
-	"net/http"
-
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 )
@@ -18,83 +16,36 @@ type Owner struct {
 	OwnerID string `json:"ownerId"`
 }
 
-func (s *Service) owner(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	rec, err := s.Get(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, http.StatusOK, Owner{rec.Content.OwnerID})
+func ownerOf(rec record.Record[Content]) Owner { return Owner{rec.Content.OwnerID} }
+
+func statusOf(t Tracking) Status { return t.Status }
+
+func eventsOf(t Tracking) record.Page[Event] { return record.Page[Event]{Items: t.Events} }
+
+// confirmationBody is a Confirmation as it arrives: what is missing is nil.
+type confirmationBody struct {
+	ConfirmationType *string             `json:"confirmationType"`
+	GeoCoordinates   *value.LocationBody `json:"geoCoordinates"`
+	ConfirmationBlob *string             `json:"confirmationBlob"`
 }
 
-func (s *Service) status(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	tracking, err := s.Track(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, http.StatusOK, tracking.Status)
-}
-
-func (s *Service) events(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	tracking, err := s.Track(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, http.StatusOK, record.Page[Event]{Items: tracking.Events})
-}
-
-func (s *Service) confirm(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	var b struct {
-		ConfirmationType *string             `json:"confirmationType"`
-		GeoCoordinates   *value.LocationBody `json:"geoCoordinates"`
-		ConfirmationBlob *string             `json:"confirmationBlob"`
-	}
-	if err := record.ReadBody(w, r, &b); err != nil {
-		return err
-	}
+func (b confirmationBody) confirmation() (Confirmation, error) {
 	var faults value.Faults
 	confirmation := Confirmation{
 		ConfirmationType: faults.OneOf("/confirmationType", b.ConfirmationType, value.Confirmations, ""),
 		GeoCoordinates:   b.GeoCoordinates.Location(&faults, "/geoCoordinates"),
 		ConfirmationBlob: faults.Text("/confirmationBlob", b.ConfirmationBlob, maxBlob),
 	}
-	if err := faults.Err(); err != nil {
-		return err
-	}
-	if err := s.Confirm(r.Context(), id, confirmation); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return confirmation, faults.Err()
 }
 
-func (s *Service) notify(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	var b struct {
-		EmailAddress *string `json:"emailAddress"`
-		SMS          *string `json:"sms"`
-	}
-	if err := record.ReadBody(w, r, &b); err != nil {
-		return err
-	}
+// noticeBody is a Notice as it arrives: what is missing is nil.
+type noticeBody struct {
+	EmailAddress *string `json:"emailAddress"`
+	SMS          *string `json:"sms"`
+}
+
+func (b noticeBody) notice() (Notice, error) {
 	var faults value.Faults
 	notice := Notice{
 		EmailAddress: faults.Text("/emailAddress", b.EmailAddress, maxAddress),
@@ -103,12 +54,5 @@ func (s *Service) notify(w http.ResponseWriter, r *http.Request) error {
 	if notice == (Notice{}) {
 		faults.Add("", "must have an emailAddress or an sms")
 	}
-	if err := faults.Err(); err != nil {
-		return err
-	}
-	if err := s.Notify(r.Context(), id, notice); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return notice, faults.Err()
 }

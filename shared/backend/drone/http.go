@@ -19,6 +19,10 @@ type View struct {
 	Flight
 }
 
+func show(rec record.Record[Assignment]) View {
+	return View{rec.ID, rec.Content.Ask, rec.Content.Flight}
+}
+
 // The statuses of a drone.
 const (
 	statusFree = "free"
@@ -46,9 +50,9 @@ func (s *Service) Endpoints() []record.Endpoint {
 // AssignmentEndpoints are those of the function DroneDeliveries.
 func (s *Service) AssignmentEndpoints() []record.Endpoint {
 	return []record.Endpoint{
-		{Method: http.MethodGet, Path: "dronedeliveries/{id}", Handle: s.get},
-		{Method: http.MethodPut, Path: "dronedeliveries/{id}", Handle: s.put},
-		{Method: http.MethodDelete, Path: "dronedeliveries/{id}", Handle: s.delete},
+		{Method: http.MethodGet, Path: "dronedeliveries/{id}", Handle: record.AnswerGet(s.Get, show)},
+		{Method: http.MethodPut, Path: "dronedeliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, show)},
+		{Method: http.MethodDelete, Path: "dronedeliveries/{id}", Handle: record.AnswerDelete(s.Delete)},
 	}
 }
 
@@ -56,25 +60,14 @@ func (s *Service) AssignmentEndpoints() []record.Endpoint {
 func (s *Service) DroneEndpoints() []record.Endpoint {
 	return []record.Endpoint{
 		{Method: http.MethodGet, Path: "drones", Handle: s.listDrones},
-		{Method: http.MethodGet, Path: "drones/{id}", Handle: s.getDrone},
+		{Method: http.MethodGet, Path: "drones/{id}", Handle: record.AnswerGet(s.Drone, s.showDrone)},
 	}
 }
 
 // Routes adds the endpoints to a router.
 func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
 
-func (s *Service) get(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	rec, err := s.Get(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, http.StatusOK, View{id, rec.Content.Ask, rec.Content.Flight})
-}
-
+// body is an Ask as it arrives: what is missing is nil.
 type body struct {
 	Pickup        *value.LocationBody `json:"pickup"`
 	DropOff       *value.LocationBody `json:"dropOff"`
@@ -111,38 +104,6 @@ func (b body) ask() (Ask, error) {
 	return ask, faults.Err()
 }
 
-func (s *Service) put(w http.ResponseWriter, r *http.Request) error {
-	id, by, err := record.ReadCall(r)
-	if err != nil {
-		return err
-	}
-	var b body
-	if err := record.ReadBody(w, r, &b); err != nil {
-		return err
-	}
-	ask, err := b.ask()
-	if err != nil {
-		return err
-	}
-	rec, change, err := s.Put(r.Context(), id, by, ask)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, record.PutStatus(change), View{id, rec.Content.Ask, rec.Content.Flight})
-}
-
-func (s *Service) delete(w http.ResponseWriter, r *http.Request) error {
-	id, by, err := record.ReadCall(r)
-	if err != nil {
-		return err
-	}
-	if err := s.Delete(r.Context(), id, by); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
 func (s *Service) listDrones(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	zone := query.Get("zone")
@@ -154,26 +115,10 @@ func (s *Service) listDrones(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := record.Page[DroneView]{Items: []DroneView{}, Continuation: next}
-	for _, d := range drones {
-		out.Items = append(out.Items, s.view(d))
-	}
-	return record.WriteJSON(w, http.StatusOK, out)
+	return record.WritePage(w, drones, next, s.showDrone)
 }
 
-func (s *Service) getDrone(w http.ResponseWriter, r *http.Request) error {
-	id, err := record.PathID(r)
-	if err != nil {
-		return err
-	}
-	d, err := s.Drone(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return record.WriteJSON(w, http.StatusOK, s.view(d))
-}
-
-func (s *Service) view(d Drone) DroneView {
+func (s *Service) showDrone(d Drone) DroneView {
 	if d.Free(s.now()) {
 		return DroneView{ID: d.ID, Zone: d.Zone, Status: statusFree}
 	}

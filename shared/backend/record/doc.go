@@ -14,6 +14,7 @@
 //     is a repeat: it gets the same answer and writes nothing.
 //
 // Reading order: record.go (what is stored), rules.go (the rules, pure),
-// keeper.go (read, decide, write under the ETag), http.go (what the contracts
-// share), store.go (the storage they need).
+// keeper.go (read, decide, write under the ETag), http.go (endpoints, and
+// what requests say), answer.go (the answers that the contracts share), store.go
+// (the storage they need).
 package record

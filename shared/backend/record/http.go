@@ -28,9 +28,7 @@ const MaxBody = 64 << 10
 // without a leading slash, such as "packages/{id}".
 type Endpoint struct {
 	Method, Path string
-	// Handle answers the request, or returns an error, which is answered as the
-	// problem that it is.
-	Handle func(w http.ResponseWriter, r *http.Request) error
+	Handle       Handler
 	// Log gets what the client is not told of a failure of the service itself.
 	// Nil for no log.
 	Log *slog.Logger
@@ -123,32 +121,4 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	// A client that is gone can't be told that it is.
 	_, _ = w.Write(data)
 	return nil
-}
-
-// PutStatus is the status of a PUT that made the change: 201 if it created
-// something, 200 if it changed something or was a repeat.
-func PutStatus(change Change) int {
-	if change == Created {
-		return http.StatusCreated
-	}
-	return http.StatusOK
-}
-
-// Page is the answer of a list: some items in no order, and what to ask for the
-// next ones with (query parameter "continuation"). A page may be empty and
-// still have a continuation.
-type Page[V any] struct {
-	Items        []V    `json:"items"`
-	Continuation string `json:"continuation,omitempty"`
-}
-
-// ListQuery returns the customer and the continuation that a list is asked for.
-// The error is a *problem.Problem.
-func ListQuery(r *http.Request) (ownerID, continuation string, err error) {
-	query := r.URL.Query()
-	ownerID = query.Get("ownerId")
-	if !value.ValidID(ownerID) {
-		return "", "", problem.New(problem.Invalid, "query parameter ownerId %s", value.IDRule)
-	}
-	return ownerID, query.Get("continuation"), nil
 }

@@ -1,0 +1,137 @@
+package record
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+)
+
+// Handler answers a request, or returns an error, which is answered as the
+// problem that it is.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// AnswerGet answers a GET of the id in the path: 200 with what show makes of
+// what read returns.
+func AnswerGet[R, V any](read func(ctx context.Context, id string) (R, error), show func(R) V) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id, err := PathID(r)
+		if err != nil {
+			return err
+		}
+		found, err := read(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		return WriteJSON(w, http.StatusOK, show(found))
+	}
+}
+
+// AnswerPut answers a PUT of an effect: 201 if put created it, 200 if it changed
+// it or the PUT was a repeat, with what show makes of the record. B is the body
+// as it arrives, in which what is missing is nil; check makes of it what is
+// asked for, and its error tells every fault.
+func AnswerPut[B, A, T, V any](
+	check func(B) (A, error),
+	put func(ctx context.Context, id string, by By, ask A) (Record[T], Change, error),
+	show func(Record[T]) V,
+) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id, by, err := ReadCall(r)
+		if err != nil {
+			return err
+		}
+		ask, err := readChecked(w, r, check)
+		if err != nil {
+			return err
+		}
+		rec, change, err := put(r.Context(), id, by, ask)
+		if err != nil {
+			return err
+		}
+		status := http.StatusOK
+		if change == Created {
+			status = http.StatusCreated
+		}
+		return WriteJSON(w, status, show(rec))
+	}
+}
+
+// AnswerDelete answers a DELETE of an effect: 204.
+func AnswerDelete(undo func(ctx context.Context, id string, by By) error) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id, by, err := ReadCall(r)
+		if err != nil {
+			return err
+		}
+		if err := undo(r.Context(), id, by); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+}
+
+// AnswerPost answers a POST that adds something to the thing with the id in the
+// path, on nobody's behalf: 204. B and check are as in AnswerPut.
+func AnswerPost[B, A any](check func(B) (A, error), add func(ctx context.Context, id string, added A) error) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id, err := PathID(r)
+		if err != nil {
+			return err
+		}
+		added, err := readChecked(w, r, check)
+		if err != nil {
+			return err
+		}
+		if err := add(r.Context(), id, added); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+}
+
+// AnswerList answers a GET of what a customer (query parameter "ownerId") has:
+// 200 with a Page.
+func AnswerList[R, V any](page func(ctx context.Context, ownerID, continuation string) ([]R, string, error), show func(R) V) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		query := r.URL.Query()
+		ownerID := query.Get("ownerId")
+		if !value.ValidID(ownerID) {
+			return problem.New(problem.Invalid, "query parameter ownerId %s", value.IDRule)
+		}
+		found, next, err := page(r.Context(), ownerID, query.Get("continuation"))
+		if err != nil {
+			return err
+		}
+		return WritePage(w, found, next, show)
+	}
+}
+
+// Page is the answer of a list: some items in no order, and what to ask for the
+// next ones with (query parameter "continuation"). A page may be empty and
+// still have a continuation.
+type Page[V any] struct {
+	Items        []V    `json:"items"`
+	Continuation string `json:"continuation,omitempty"`
+}
+
+// WritePage answers 200 with a Page of what show makes of each one found.
+func WritePage[R, V any](w http.ResponseWriter, found []R, next string, show func(R) V) error {
+	out := Page[V]{Items: make([]V, 0, len(found)), Continuation: next}
+	for _, one := range found {
+		out.Items = append(out.Items, show(one))
+	}
+	return WriteJSON(w, http.StatusOK, out)
+}
+
+func readChecked[B, A any](w http.ResponseWriter, r *http.Request, check func(B) (A, error)) (A, error) {
+	var body B
+	if err := ReadBody(w, r, &body); err != nil {
+		var none A
+		return none, err
+	}
+	return check(body)
+}
