@@ -191,8 +191,10 @@ func TestKilledHandlerAbandonsItsMessages(t *testing.T) {
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if c := receive(t, calls); string(c.Metadata["DeliveryCount"]) != `"2"` {
-		t.Errorf("DeliveryCount is %s", c.Metadata["DeliveryCount"])
+	// Deliveries that meet the port before the host has noticed the exit count,
+	// too, as with the real host.
+	if c := receive(t, calls); string(c.Metadata["DeliveryCount"]) == `"1"` {
+		t.Errorf("DeliveryCount is %s after the handler was killed", c.Metadata["DeliveryCount"])
 	}
 	empty(t, connection, "q")
 }
