@@ -98,18 +98,21 @@ func TestFullBufferRefusesAtOnce(t *testing.T) {
 	const callers = 8
 	w := newWorld(t, "WRITER_BUFFER_EVENTS", "1", "WRITER_BATCH_EVENTS", "1")
 	hold := make(chan struct{})
-	w.producer.hold = hold
+	w.producer.hold, w.producer.held = hold, make(chan struct{}, callers)
 	type answer struct {
 		status int
 		retry  string
 		body   []byte
 	}
 	answers := make(chan answer, callers)
-	for range callers {
+	for n := range callers {
 		go func() { // one id, so that all go to one partition
 			resp, data := w.call(http.MethodPut, routePrefix+requestPath+"/mine-1", deliveryBody)
 			answers <- answer{resp.StatusCode, resp.Header.Get("Retry-After"), data}
 		}()
+		if n == 0 {
+			<-w.producer.held // the buffer is empty again
+		}
 	}
 	const waiting = 2 // one on its way, one in the buffer
 	for range callers - waiting {

@@ -19,6 +19,7 @@ import (
 type hub struct {
 	down *atomic.Bool
 	hold chan struct{} // when set, sends wait for it
+	held chan struct{} // when set, gets a token for each send that waits; buffered
 	// skipped are events that only Between gives.
 	skipped []relay.Event
 
@@ -30,6 +31,9 @@ func (h *hub) Partitions(context.Context) ([]string, error) { return []string{"0
 
 func (h *hub) Send(ctx context.Context, _ string, events []message.Event) error {
 	if h.hold != nil {
+		if h.held != nil {
+			h.held <- struct{}{}
+		}
 		select {
 		case <-h.hold:
 		case <-ctx.Done():
