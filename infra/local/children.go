@@ -100,7 +100,7 @@ func (c childConfig) copyLines(from io.Reader) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		c.log.add(append(lines.Bytes(), '\n'))
+		c.log.handlerLine(lines.Text(), false)
 	}
 	// A longer line ends the scan; the rest is read so that the child goes on.
 	if _, err := io.Copy(io.Discard, from); err != nil {

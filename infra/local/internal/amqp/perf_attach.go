@@ -66,8 +66,8 @@ func (p *attachFrame) decode(f *fields) {
 	f.skip() // incomplete-unsettled
 	p.initialDeliveryCount = f.optUint()
 	p.maxMessageSize = f.ulongOr(0)
-	_ = f.symbols()
-	_ = f.symbols()
+	_ = f.symbols() // offered-capabilities
+	_ = f.symbols() // desired-capabilities
 	p.properties = f.properties()
 }
 

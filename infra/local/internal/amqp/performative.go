@@ -145,8 +145,8 @@ func (p *openFrame) decode(f *fields) {
 	p.idleTimeout = f.milliseconds()
 	f.skip() // outgoing-locales
 	f.skip() // incoming-locales
-	_ = f.symbols()
-	_ = f.symbols()
+	_ = f.symbols() // offered-capabilities
+	_ = f.symbols() // desired-capabilities
 	p.properties = f.properties()
 }
 

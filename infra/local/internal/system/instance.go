@@ -58,6 +58,16 @@ func StartInstance(ctx context.Context, c InstanceConfig) (*Instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the runtime's Cosmos DB: %w", err)
 	}
+	i, err := startInstance(ctx, c, env, client)
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// startInstance is StartInstance once the runtime's Cosmos DB is known.
+func startInstance(ctx context.Context, c InstanceConfig, env environment, client *azcosmos.Client) (*Instance, error) {
 	if err := createContainers(ctx, client, runtimeDatabase, runtimeContainers); err != nil {
 		return nil, err
 	}
@@ -74,6 +84,7 @@ func StartInstance(ctx context.Context, c InstanceConfig) (*Instance, error) {
 	case <-first.Ready():
 		return i, nil
 	case <-i.finished:
+		cancel()
 		return nil, errors.Join(fmt.Errorf("%s: the host stopped before it was ready", c.Name), i.err)
 	case <-ctx.Done():
 		return nil, errors.Join(ctx.Err(), i.Close())
