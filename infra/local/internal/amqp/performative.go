@@ -143,8 +143,8 @@ func (p *openFrame) decode(f *fields) {
 	p.maxFrameSize = f.uintOr(1<<32 - 1)
 	p.channelMax = f.ushortOr(1<<16 - 1)
 	p.idleTimeout = f.milliseconds()
-	f.skip() // outgoing-locales
-	f.skip() // incoming-locales
+	f.skip()        // outgoing-locales
+	f.skip()        // incoming-locales
 	_ = f.symbols() // offered-capabilities
 	_ = f.symbols() // desired-capabilities
 	p.properties = f.properties()
