@@ -21,6 +21,7 @@ type Budgets struct {
 	InPlaceAttempts   int           // of a call, in one go
 	UndoAttempts      int           // wakes that may put an undo off before Stuck
 	DeadLetters       int           // of one transaction before Stuck
+	Notify            bool          // tell somebody when a transaction comes to rest
 }
 
 // DefaultBudgets are the values that the system is designed with.
@@ -66,7 +67,7 @@ func (b Budgets) validate() error {
 
 // Limits returns the budgets that decisions depend on.
 func (b Budgets) Limits() workflow.Limits {
-	return workflow.Limits{CompleteBy: b.CompleteBy, DocumentTTL: b.DocumentTTL, UndoAttempts: b.UndoAttempts}
+	return workflow.Limits{CompleteBy: b.CompleteBy, DocumentTTL: b.DocumentTTL, UndoAttempts: b.UndoAttempts, Notify: b.Notify}
 }
 
 // Backoff returns the schedule of later wakes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
@@ -68,7 +69,7 @@ func (s *Service) countDeadLetter(ctx context.Context, id string) error {
 	case live: // whoever holds the lease is getting on with it
 		p.RaiseWake(p.Lease.Until.Add(runner.LeaseMargin))
 	case p.DeadLetters > r.Budgets.DeadLetters:
-		if err := stick(p, fmt.Sprintf("%d messages were dead-lettered", p.DeadLetters)); err != nil {
+		if err := stick(p, fmt.Sprintf("%d messages were dead-lettered", p.DeadLetters), now, r.Budgets.Limits()); err != nil {
 			return err
 		}
 	default:
@@ -97,10 +98,10 @@ func (s *Service) counted(ctx context.Context, p *workflow.Progress, lost error)
 
 // stick takes the transaction from a runner that may still believe to have the
 // lease: the epoch tells it.
-func stick(p *workflow.Progress, reason string) error {
+func stick(p *workflow.Progress, reason string, now time.Time, l workflow.Limits) error {
 	p.Lease.Epoch++
 	p.Abandoned()
-	if err := p.Stick(reason); err != nil {
+	if err := p.Stick(reason, now, l); err != nil {
 		return err
 	}
 	p.Saves++

@@ -106,7 +106,7 @@ func retry(t *testing.T, w *runnertest.World) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.RetryUndo(); err != nil {
+	if err := p.RetryUndo("ada", "again", w.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	p.RaiseWake(w.Clock.Now())

@@ -9,6 +9,7 @@ type Limits struct {
 	CompleteBy   time.Duration // from the start of a run to its expiry
 	DocumentTTL  time.Duration // that a final transaction is kept
 	UndoAttempts int           // wakes that may put an undo off before Stuck
+	Notify       bool          // somebody wants to be told when a transaction comes to rest
 }
 
 // Turn is one moment of decision.
@@ -72,7 +73,7 @@ func (d *Definition) begin(p *Progress, t Turn) (again bool, err error) {
 	if t.Due.Before(p.CompleteBy.Time) {
 		return false, nil
 	}
-	return true, p.Reject(CauseExpired, "the delivery never came", t.Now, t.Limits.DocumentTTL)
+	return true, p.Reject(CauseExpired, "the delivery never came", t.Now, t.Limits)
 }
 
 // advanceRun decides on a Running transaction. The order matters: a rejection
@@ -93,7 +94,7 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 				op.end(OperationApplied, "", t.Now)
 			}
 		}
-		return true, p.Complete(t.Now, t.Limits.DocumentTTL)
+		return true, p.Complete(t.Now, t.Limits)
 	}
 	if !t.Due.Before(p.CompleteBy.Time) {
 		reason := "not completed by " + p.CompleteBy.String()
@@ -119,9 +120,9 @@ func (d *Definition) fail(p *Progress, cause Cause, reason string, t Turn) error
 		}
 	}
 	if d.HasEffects(p) {
-		return p.Compensate(cause, reason)
+		return p.Compensate(cause, reason, t.Now)
 	}
-	return p.Reject(cause, reason, t.Now, t.Limits.DocumentTTL)
+	return p.Reject(cause, reason, t.Now, t.Limits)
 }
 
 // start marks the steps that are due: one save marks a whole stage.

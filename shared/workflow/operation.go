@@ -182,10 +182,10 @@ func (d *Definition) cancel(p *Progress, op *OperationRecord, t Turn) error {
 	}
 	op.Revision = p.Revision
 	if p.State == Completed || d.HasEffects(p) {
-		return p.Compensate(CauseCancelled, "cancelled by its client")
+		return p.Compensate(CauseCancelled, "cancelled by its client", t.Now)
 	}
 	op.end(OperationApplied, "", t.Now)
-	return p.Cancel(t.Now, t.Limits.DocumentTTL)
+	return p.Cancel(t.Now, t.Limits)
 }
 
 func (d *Definition) reschedule(p *Progress, op *OperationRecord, t Turn) error {

@@ -36,7 +36,7 @@ func inState(t *testing.T, state workflow.State) *run {
 	case workflow.Stuck, workflow.GivenUp:
 		r.unwind().undone(never)
 		if state == workflow.GivenUp {
-			if err := r.p.GiveUp("by hand", r.now, ttl); err != nil {
+			if err := r.p.GiveUp("ada", "by hand", r.now, limits); err != nil {
 				t.Fatal(err)
 			}
 		}

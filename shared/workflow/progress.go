@@ -11,8 +11,8 @@ import (
 // runner saves it.
 //
 // The runner that holds the lease owns the steps, the state, the wake fields
-// and Saves. Anyone may append to Operations and raise the wake under the
-// document's ETag, without touching Saves: so a runner whose save is refused
+// and Saves. Anyone may append to Operations, raise the wake and empty the Outbox
+// under the document's ETag, without touching Saves: so a runner whose save is refused
 // can tell a wish that came in from the loss of its lease.
 type Progress struct {
 	ID       string `json:"id"` // the TransactionID
@@ -34,6 +34,9 @@ type Progress struct {
 
 	Steps      []StepProgress    `json:"steps"`
 	Operations []OperationRecord `json:"operations"`
+	// History is what has happened, oldest first. See MaxHistory.
+	History []Entry `json:"history,omitempty"`
+	Outbox  Outbox  `json:"outbox,omitzero"`
 
 	Lease Lease `json:"lease,omitzero"`
 	// Saves counts the saves of runners. See the type's comment.
@@ -159,6 +162,8 @@ func (p *Progress) Clone() *Progress {
 	c := *p
 	c.Steps = slices.Clone(p.Steps)
 	c.Operations = slices.Clone(p.Operations)
+	c.History = slices.Clone(p.History)
+	c.Outbox.Notices = slices.Clone(p.Outbox.Notices)
 	return &c
 }
 

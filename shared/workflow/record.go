@@ -98,7 +98,7 @@ func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limi
 		}
 	}
 	if stuck != "" {
-		return p.Stick(stuck)
+		return p.Stick(stuck, now, limits)
 	}
 	return nil
 }

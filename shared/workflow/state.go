@@ -48,6 +48,9 @@ type Queue string
 const (
 	QueueDeliveries    Queue = "deliveries"
 	QueueCompensations Queue = "compensations"
+	// QueueNotifications carries no work on transactions, only the news of their
+	// rest; no state has it.
+	QueueNotifications Queue = "notifications"
 )
 
 // Queue returns the queue whose function works on transactions in state s.

@@ -67,16 +67,18 @@ func (p *Progress) Start(now time.Time, completeBy time.Duration) error {
 	}
 	p.StartedAt = At(now)
 	p.CompleteBy = At(now.Add(completeBy))
+	p.note(EventStart, "", "", now)
 	return nil
 }
 
 // Complete ends a run in which all steps have succeeded.
-func (p *Progress) Complete(now time.Time, ttl time.Duration) error {
+func (p *Progress) Complete(now time.Time, l Limits) error {
 	if err := p.move(EventComplete, Completed, Running); err != nil {
 		return err
 	}
 	p.Previous = nil
-	p.end(now, ttl)
+	p.note(EventComplete, "", "", now)
+	p.end(now, l)
 	return nil
 }
 
@@ -93,33 +95,36 @@ func (p *Progress) Change(now time.Time, completeBy time.Duration) error {
 		p.TTL = 0
 		p.Laters = 0
 	}
+	p.note(EventChange, "", "", now)
 	return nil
 }
 
 // Reject ends a transaction that a service, or the time limit, said no to
 // before there was anything to undo. The caller has made sure of that.
-func (p *Progress) Reject(cause Cause, reason string, now time.Time, ttl time.Duration) error {
+func (p *Progress) Reject(cause Cause, reason string, now time.Time, l Limits) error {
 	if err := p.move(EventReject, Rejected, Accepted, Running); err != nil {
 		return err
 	}
 	p.Cause, p.Reason = cause, reason
-	p.end(now, ttl)
+	p.note(EventReject, "", reason, now)
+	p.end(now, l)
 	return nil
 }
 
 // Cancel ends a transaction that its client cancelled before there was
 // anything to undo. The caller has made sure of that.
-func (p *Progress) Cancel(now time.Time, ttl time.Duration) error {
+func (p *Progress) Cancel(now time.Time, l Limits) error {
 	if err := p.move(EventCancel, Cancelled, Accepted, Running); err != nil {
 		return err
 	}
 	p.Cause = CauseCancelled
-	p.end(now, ttl)
+	p.note(EventCancel, "", "", now)
+	p.end(now, l)
 	return nil
 }
 
 // Compensate begins the undoing. From Completed only the client's cancel does.
-func (p *Progress) Compensate(cause Cause, reason string) error {
+func (p *Progress) Compensate(cause Cause, reason string, now time.Time) error {
 	from := []State{Running}
 	if cause == CauseCancelled {
 		from = append(from, Completed)
@@ -134,12 +139,13 @@ func (p *Progress) Compensate(cause Cause, reason string) error {
 	for i := range p.Steps {
 		p.Steps[i].NotBefore = Instant{}
 	}
+	p.note(EventCompensate, "", reason, now)
 	return nil
 }
 
 // EndUndo ends the undoing: Cancelled when the client was its cause, otherwise
 // Compensated.
-func (p *Progress) EndUndo(now time.Time, ttl time.Duration) error {
+func (p *Progress) EndUndo(now time.Time, l Limits) error {
 	to := Compensated
 	if p.Cause == CauseCancelled {
 		to = Cancelled
@@ -147,13 +153,14 @@ func (p *Progress) EndUndo(now time.Time, ttl time.Duration) error {
 	if err := p.move(EventEndUndo, to, Compensating); err != nil {
 		return err
 	}
-	p.end(now, ttl)
+	p.note(EventEndUndo, "", "", now)
+	p.end(now, l)
 	return nil
 }
 
 // Stick leaves the transaction to an operator. It keeps the cause, if there is
 // one, so that a retry goes on with the same undoing.
-func (p *Progress) Stick(reason string) error {
+func (p *Progress) Stick(reason string, now time.Time, l Limits) error {
 	if err := p.move(EventStick, Stuck, Accepted, Running, Compensating); err != nil {
 		return err
 	}
@@ -161,13 +168,14 @@ func (p *Progress) Stick(reason string) error {
 		p.Cause = CauseFailed
 	}
 	p.Reason = reason
-	p.rest()
+	p.note(EventStick, "", reason, now)
+	p.rest(now, l)
 	return nil
 }
 
-// RetryUndo is the operator's retry: the undoing goes on, with fresh counters.
-// The caller raises the wake.
-func (p *Progress) RetryUndo() error {
+// RetryUndo is an operator's retry: the undoing goes on, with fresh counters. by
+// and why go into the history. The caller raises the wake.
+func (p *Progress) RetryUndo(by, why string, now time.Time) error {
 	if err := p.move(EventRetryUndo, Compensating, Stuck); err != nil {
 		return err
 	}
@@ -176,34 +184,44 @@ func (p *Progress) RetryUndo() error {
 		p.Steps[i].NotBefore = Instant{}
 		p.Steps[i].UndoLaters = 0
 	}
+	p.note(EventRetryUndo, by, why, now)
 	return nil
 }
 
-// GiveUp is the operator's end of a transaction that could not be undone; note
+// GiveUp is an operator's end of a transaction that could not be undone; note
 // says what was done about it by hand.
-func (p *Progress) GiveUp(note string, now time.Time, ttl time.Duration) error {
+func (p *Progress) GiveUp(by, note string, now time.Time, l Limits) error {
 	if err := p.move(EventGiveUp, GivenUp, Stuck); err != nil {
 		return err
 	}
 	p.Reason = note
+	p.note(EventGiveUp, by, note, now)
 	for i := range p.Operations {
 		if p.Operations[i].State == OperationPending {
 			p.Operations[i].end(OperationRefused, "an operator gave the transaction up", now)
 		}
 	}
-	p.end(now, ttl)
+	p.end(now, l)
 	return nil
 }
 
 // end is common to all final states.
-func (p *Progress) end(now time.Time, ttl time.Duration) {
+func (p *Progress) end(now time.Time, l Limits) {
 	p.EndedAt = At(now)
-	p.TTL = int(ttl / time.Second)
-	p.rest()
+	p.TTL = int(l.DocumentTTL / time.Second)
+	p.rest(now, l)
 }
 
-// rest leaves no wake and no lease: nothing happens any more by itself.
-func (p *Progress) rest() {
+// rest leaves no wake and no lease: nothing happens any more by itself, but
+// that somebody is told.
+func (p *Progress) rest(now time.Time, l Limits) {
+	p.sleep()
+	if l.Notify {
+		p.announce(now)
+	}
+}
+
+func (p *Progress) sleep() {
 	p.Lease = Lease{Epoch: p.Lease.Epoch}
 	p.WakeAt, p.WakeQueue = Instant{}, ""
 }

@@ -42,23 +42,23 @@ func fire(p *workflow.Progress, event workflow.Event, cause workflow.Cause) erro
 	case workflow.EventStart:
 		return p.Start(now, time.Hour)
 	case workflow.EventComplete:
-		return p.Complete(now, ttl)
+		return p.Complete(now, limits)
 	case workflow.EventChange:
 		return p.Change(now, time.Hour)
 	case workflow.EventReject:
-		return p.Reject(cause, "no", now, ttl)
+		return p.Reject(cause, "no", now, limits)
 	case workflow.EventCancel:
-		return p.Cancel(now, ttl)
+		return p.Cancel(now, limits)
 	case workflow.EventCompensate:
-		return p.Compensate(cause, "no")
+		return p.Compensate(cause, "no", now)
 	case workflow.EventEndUndo:
-		return p.EndUndo(now, ttl)
+		return p.EndUndo(now, limits)
 	case workflow.EventStick:
-		return p.Stick("no")
+		return p.Stick("no", now, limits)
 	case workflow.EventRetryUndo:
-		return p.RetryUndo()
+		return p.RetryUndo("ada", "the service is back", now)
 	case workflow.EventGiveUp:
-		return p.GiveUp("done by hand", now, ttl)
+		return p.GiveUp("ada", "done by hand", now, limits)
 	}
 	return errors.New("no such event")
 }
@@ -123,7 +123,7 @@ func checkEvent(t *testing.T, event workflow.Event, cause workflow.Cause, from, 
 func TestGiveUpEndsOperations(t *testing.T) {
 	p := workflowtest.FullProgress("t")
 	p.State = workflow.Stuck
-	if err := p.GiveUp("refunded by hand", workflowtest.Start, ttl); err != nil {
+	if err := p.GiveUp("ada", "refunded by hand", workflowtest.Start, limits); err != nil {
 		t.Fatal(err)
 	}
 	if op := p.Operation("op-3"); op.State != workflow.OperationRefused || op.Reason == "" {

@@ -43,10 +43,10 @@ func (d *Definition) Unwind(p *Progress, t Turn) error {
 				op.end(OperationRefused, p.Reason, t.Now)
 			}
 		}
-		return p.EndUndo(t.Now, t.Limits.DocumentTTL)
+		return p.EndUndo(t.Now, t.Limits)
 	}
 	if name := d.unknownLeft(p); name != "" {
-		return p.Stick("step " + name + " has an effect, and this version does not know how to undo it")
+		return p.Stick("step "+name+" has an effect, and this version does not know how to undo it", t.Now, t.Limits)
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]

@@ -48,7 +48,7 @@ func TestUndoOrderAcrossSteps(t *testing.T) {
 		p.Steps[i].State, p.Steps[i].Effect, p.Steps[i].Revision = workflow.StepSucceeded, workflow.EffectYes, 1
 	}
 	p.State = workflow.Running
-	if err := p.Compensate(workflow.CauseFailed, "no"); err != nil {
+	if err := p.Compensate(workflow.CauseFailed, "no", workflowtest.Start); err != nil {
 		t.Fatal(err)
 	}
 	r := &run{T: t, d: d, p: p, now: workflowtest.Start}
@@ -60,7 +60,7 @@ func TestUndoRefused(t *testing.T) {
 	if r.p.Reason == "" || !r.p.WakeAt.IsZero() || r.p.TTL != 0 {
 		t.Errorf("Stuck with reason %q, wake %s, TTL %d", r.p.Reason, r.p.WakeAt, r.p.TTL)
 	}
-	if err := r.p.RetryUndo(); err != nil {
+	if err := r.p.RetryUndo("ada", "again", r.now); err != nil {
 		t.Fatal(err)
 	}
 	r.unwind().want(workflow.Compensating, "payment").undone(ok).undone(ok, ok).want(workflow.Cancelled)
@@ -118,10 +118,10 @@ func TestStuckWhileRunning(t *testing.T) {
 	r := delivered(t)
 	r.receive(workflow.OperationReschedule, "op-2", nights("5"))
 	r.p.Abandoned()
-	if err := r.p.Stick("dead letters"); err != nil {
+	if err := r.p.Stick("dead letters", r.now, limits); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.p.RetryUndo(); err != nil {
+	if err := r.p.RetryUndo("ada", "again", r.now); err != nil {
 		t.Fatal(err)
 	}
 	r.unwind().want(workflow.Compensating, "hotel", "flight").undone(ok, ok).want(workflow.Compensated)

@@ -38,7 +38,7 @@ func (p *Progress) Release(next time.Time) {
 	p.Saves++
 	p.Sweeps = 0
 	if p.Rests() {
-		p.rest()
+		p.sleep()
 		return
 	}
 	p.RaiseWake(next)

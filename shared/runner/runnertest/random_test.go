@@ -220,7 +220,7 @@ func post(w *runnertest.World) {
 func operatorRetries(t *testing.T, w *runnertest.World, id string) {
 	t.Helper()
 	if err := w.Store.Change(id, func(p *workflow.Progress) {
-		if err := p.RetryUndo(); err != nil {
+		if err := p.RetryUndo("ada", "again", w.Clock.Now()); err != nil {
 			t.Error(err)
 		}
 		p.RaiseWake(w.Clock.Now())

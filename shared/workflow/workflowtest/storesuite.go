@@ -270,6 +270,14 @@ func FullProgress(id string) *workflow.Progress {
 				Change: json.RawMessage(`{"nights":4}`), Revision: 2, AcceptedAt: at, EndedAt: at},
 			{ID: "op-3", Kind: workflow.OperationCancel, State: workflow.OperationPending, Revision: 2, AcceptedAt: at},
 		},
+		History: []workflow.Entry{
+			{At: at, Event: workflow.EventStart, State: workflow.Running},
+			{At: at, Event: workflow.EventRetryUndo, State: workflow.Compensating, Reason: "the service is back", By: "ada"},
+		},
+		Outbox: workflow.Outbox{
+			Notices: []workflow.Notice{{Number: 2, State: workflow.Stuck, Cause: workflow.CauseCancelled, Reason: "no answer", Revision: 2, At: at}},
+			Count:   2, Wake: 3, At: at, Laters: 1,
+		},
 		Lease: workflow.Lease{Runner: "runner-1", Epoch: 4, Until: at},
 		Saves: 7, Wake: 5, WakeAt: at, WakeQueue: workflow.QueueCompensations, Laters: 2, Sweeps: 1, DeadLetters: 1,
 		TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", TTL: 3600,

@@ -1,0 +1,34 @@
+package workflow
+
+import "time"
+
+// Entry is one line of a transaction's history: a change of its state, by the
+// system itself or by an operator.
+type Entry struct {
+	At     Instant `json:"at"`
+	Event  Event   `json:"event"`
+	State  State   `json:"state"` // the one that it led to
+	Reason string  `json:"reason,omitempty"`
+	By     string  `json:"by,omitempty"` // the operator, empty for the system
+}
+
+// MaxHistory is how many entries a transaction keeps. Beyond it the oldest go,
+// but for the first and for what operators did.
+const MaxHistory = 100
+
+// note adds an entry about the state that has just been reached.
+func (p *Progress) note(event Event, by, reason string, now time.Time) {
+	p.History = append(p.History, Entry{At: At(now), Event: event, State: p.State, Reason: reason, By: by})
+	if len(p.History) <= MaxHistory {
+		return
+	}
+	drop := 1
+	for i := 1; i < len(p.History); i++ {
+		if p.History[i].By == "" {
+			drop = i
+			break
+		}
+	}
+	kept := make([]Entry, 0, MaxHistory)
+	p.History = append(append(kept, p.History[:drop]...), p.History[drop+1:]...)
+}
