@@ -168,7 +168,7 @@ func crashAt(t *testing.T, sc scenario, effect string, fate workflowtest.Fate) {
 }
 
 // check holds what must be true of a world that has settled.
-func check(t *testing.T, w *runnertest.World, final ...workflow.State) {
+func check(t runnertest.TB, w *runnertest.World, final ...workflow.State) {
 	t.Helper()
 	for _, p := range w.Store.All() {
 		if len(final) > 0 && !slices.Contains(final, p.State) || !p.Rests() {

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/message"
@@ -21,9 +20,17 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
+// TB is what a World needs of a test, be it a testing.TB or a rapid.T.
+type TB interface {
+	Helper()
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // World is a whole system in one goroutine, but for the calls of a stage.
 type World struct {
-	T          testing.TB
+	T          TB
 	Clock      *workflowtest.Clock
 	Gate       *workflowtest.Gate
 	Store      *workflowtest.Store
@@ -45,7 +52,7 @@ type World struct {
 
 // New returns a world for that business. Change configures the runner; nil
 // leaves it as it is. A seed makes a run repeatable.
-func New(t testing.TB, d *workflow.Definition, seed uint64, change func(*runner.Config)) *World {
+func New(t TB, d *workflow.Definition, seed uint64, change func(*runner.Config)) *World {
 	t.Helper()
 	t.Logf("seed %d", seed)
 	w := &World{T: t, Clock: workflowtest.NewClock(), Gate: &workflowtest.Gate{}, Rand: rand.New(rand.NewPCG(seed, 0))}
@@ -70,7 +77,7 @@ func New(t testing.TB, d *workflow.Definition, seed uint64, change func(*runner.
 	}
 	r, err := runner.New(c)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new world: %v", err)
 	}
 	w.Runner, w.Schedule = r, schedule.New(r)
 	w.Supervise = supervise.New(r, w.Schedule)
@@ -91,7 +98,7 @@ func (w *World) Post(kind workflow.OperationKind, transaction, operation string,
 	e := w.Operation(kind, transaction, operation, body)
 	b, err := e.Encode()
 	if err != nil {
-		w.T.Fatal(err)
+		w.T.Fatalf("post: %v", err)
 	}
 	m := message.Queued{Queue: "deliveries-q", MessageID: e.OperationID, Body: b}
 	w.Queue.Put(m) // not Send: Relay's effects are not what is tested
@@ -108,6 +115,13 @@ func (w *World) Step() bool {
 	if w.Shuffle {
 		d = ready[w.Rand.IntN(len(ready))]
 	}
+	w.Receive(d)
+	return true
+}
+
+// Receive handles one message, which must be receivable.
+func (w *World) Receive(d *workflowtest.Delivery) {
+	w.T.Helper()
 	d.Lock()
 	e, err := message.Decode(d.Body)
 	if err != nil {
@@ -127,7 +141,6 @@ func (w *World) Step() bool {
 		w.checkSuccessor(e.TransactionID)
 	}
 	w.deadLetters()
-	return true
 }
 
 // deadLetters reports each dead letter until that succeeds.
