@@ -16,14 +16,35 @@ func (a *assigning) pickedUp(rec *record.Record[Assignment]) bool {
 
 // putBack takes in a later revision of what was picked up. A workflow sends one
 // to go back to what it asked for before, and then nothing changes. Anything
-// else is refused. It is not done if another was quicker.
+// else is refused. A change that was broken off is done with: what it intended
+// is forgotten, and the drone is held for the flight that stands and no longer.
+// It is not done if another was quicker.
 func (a *assigning) putBack(ctx context.Context, rec *record.Record[Assignment], etag string, change record.Change) (done bool, err error) {
 	if a.hash != rec.Hash {
 		return false, problem.New(problem.Conflict, "the package was picked up at %s", rec.Content.PickupAt.Format(time.RFC3339))
 	}
-	rec.Put(a.by, change, a.hash, "", rec.Content, a.now(), a.cfg.retention())
-	_, err = a.keeper.Store.Replace(ctx, a.id, *rec, etag)
-	return err == nil, unlessLost(err)
+	stands := rec.Content
+	intended := stands.Candidate
+	stands.Candidate = nil
+	var drone Versioned
+	if intended != nil {
+		if intended.DroneID != stands.DroneID {
+			if err := a.release(ctx, a.id, *intended, true); err != nil {
+				return false, err
+			}
+		}
+		if drone, err = a.drones.Read(ctx, stands.Flight.Zone, stands.DroneID); err != nil {
+			return false, err
+		}
+	}
+	rec.Put(a.by, change, a.hash, "", stands, a.now(), a.cfg.retention())
+	if _, err = a.keeper.Store.Replace(ctx, a.id, *rec, etag); err != nil {
+		return false, unlessLost(err)
+	}
+	if drone.Drone.TransactionID == a.id && drone.Drone.BusyUntil > stands.ArriveAt.UnixMilli() {
+		return true, a.holdLess(ctx, drone, stands.Flight)
+	}
+	return true, nil
 }
 
 // flight returns the schedule with that drone, and until when the drone is to be

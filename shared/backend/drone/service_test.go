@@ -318,6 +318,39 @@ func TestABrokenChangeKeepsTheDroneBusy(t *testing.T) {
 	}
 }
 
+// Ensure what is put back after the pickup leaves nothing of a change that broke
+// off before it.
+func TestAPutBackEndsABrokenChange(t *testing.T) {
+	later := ask()
+	later.PickupTime = start.Add(2 * time.Hour)
+	for n := 1; n <= 3; n++ {
+		h := newHarness(t, 1, 1)
+		before, _, err := put(h.service(), "t", 1, ask())
+		wantStatus(t, err, 200)
+		s := h.tapped(&tap{write: func(i int, do func() error) error {
+			if i >= n {
+				return transient("crashed")
+			}
+			return do()
+		}})
+		_, _, err = put(s, "t", 2, later)
+		wantStatus(t, err, 503)
+		h.pass(before.PickupAt.Sub(h.clock()))
+		_, _, err = put(h.service(), "t", 2, later)
+		wantStatus(t, err, 409)
+		after, _, err := put(h.service(), "t", 3, ask())
+		wantStatus(t, err, 200)
+		stands, err := h.service().Get(t.Context(), "t")
+		if err != nil || stands.Content.Candidate != nil || after != before {
+			t.Errorf("write %d: %+v, %v; flight %+v, want %+v", n, stands, err, after, before)
+		}
+		h.check()
+		h.pass(before.ArriveAt.Sub(h.clock()))
+		_, _, err = put(h.service(), "other", 1, ask())
+		wantStatus(t, err, 200)
+	}
+}
+
 // Ensure a drone whose flight was moved forward is free when it has arrived.
 func TestASoonerFlightFreesTheDroneSooner(t *testing.T) {
 	later := ask()
