@@ -20,6 +20,7 @@ import (
 const (
 	codeNotSent    = "not-sent"   // no connection came about
 	codeBusy       = "busy"       // no free place for the call
+	codeOpen       = "open"       // the backend is down: its breaker is open
 	codeTimeout    = "timeout"    // no answer in time
 	codeCancelled  = "cancelled"  // the caller gave up
 	codeBroken     = "broken"     // the connection broke

@@ -35,38 +35,34 @@ type Config struct {
 	Backends map[string]string
 	// Header is added to every call, such as a function key. May be nil.
 	Header http.Header
-	// CallTimeout bounds an attempt, from the wait for a free place to the last
-	// byte of the answer. 0 means 2 s.
+	// CallTimeout bounds an attempt, up to the last byte of the answer. 0 means
+	// 2 s.
 	CallTimeout time.Duration
 	// MaxAnswer is the largest answer that is read, in bytes. 0 means 64 KiB.
 	MaxAnswer int64
-	// Concurrency is how many calls to one backend are made at a time. 0 means
-	// 64.
+	// Concurrency is how many calls to one backend a Guard lets through at a
+	// time: as many connections are kept open. 0 means 256.
 	Concurrency int
 }
 
-// Client calls the backends. It is safe for concurrent use.
+// Client calls the backends, without any limit of its own; see Guard. It is safe
+// for concurrent use.
 type Client struct {
 	cfg      Config
-	backends map[string]*backend // fixed
+	backends map[string]string // base URLs without a slash at the end; fixed
 	http     *http.Client
 	now      func() time.Time
-}
-
-type backend struct {
-	base  string // without a slash at the end
-	slots slots
 }
 
 // New returns a client. The error says what is wrong with the settings.
 func New(cfg Config, now func() time.Time) (*Client, error) {
 	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, 2*time.Second)
 	cfg.MaxAnswer = cmp.Or(cfg.MaxAnswer, 64<<10)
-	cfg.Concurrency = cmp.Or(cfg.Concurrency, 64)
+	cfg.Concurrency = cmp.Or(cfg.Concurrency, 256)
 	if cfg.CallTimeout < 0 || cfg.MaxAnswer < 0 || cfg.Concurrency < 0 {
 		return nil, errors.New("backend client: settings must not be negative")
 	}
-	c := &Client{cfg: cfg, now: now, backends: make(map[string]*backend, len(cfg.Backends))}
+	c := &Client{cfg: cfg, now: now, backends: make(map[string]string, len(cfg.Backends))}
 	for name, base := range cfg.Backends {
 		u, err := url.Parse(base)
 		if err != nil {
@@ -75,7 +71,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("backend %s: %q is no base URL", name, base)
 		}
-		c.backends[name] = &backend{base: strings.TrimRight(base, "/"), slots: make(slots, cfg.Concurrency)}
+		c.backends[name] = strings.TrimRight(base, "/")
 	}
 	c.http = &http.Client{
 		Transport: transport(cfg),
@@ -108,21 +104,15 @@ var _ runner.Caller = (*Client)(nil)
 
 // Do makes one attempt. It always returns a verdict: an end of ctx is one, too.
 func (c *Client) Do(ctx context.Context, r runner.Request) workflow.Outcome {
-	b := c.backends[r.Call.Backend]
-	if b == nil {
+	base, ok := c.backends[r.Call.Backend]
+	if !ok {
 		return notSent(codeNotSent, fmt.Errorf("backend %q has no address", r.Call.Backend))
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
 	defer cancel()
-	// Who waited for longer would have too little time left for the call.
-	if err := b.slots.take(ctx, c.cfg.CallTimeout/2); err != nil {
-		return notSent(codeBusy, fmt.Errorf("wait for a free call to %s: %w", r.Call.Backend, err))
-	}
-	defer b.slots.release()
-
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	req, err := c.request(httptrace.WithClientTrace(ctx, trace), b, r)
+	req, err := c.request(httptrace.WithClientTrace(ctx, trace), base, r)
 	if err != nil {
 		return notSent(codeNotSent, err)
 	}
@@ -137,12 +127,12 @@ func (c *Client) Do(ctx context.Context, r runner.Request) workflow.Outcome {
 	return classify(answer{status: res.StatusCode, header: res.Header, body: body, err: err}, c.now())
 }
 
-func (c *Client) request(ctx context.Context, b *backend, r runner.Request) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, base string, r runner.Request) (*http.Request, error) {
 	var body io.Reader
 	if r.Call.Body != nil {
 		body = bytes.NewReader(r.Call.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.Call.Method, b.base+"/"+r.Call.Path, body)
+	req, err := http.NewRequestWithContext(ctx, r.Call.Method, base+"/"+r.Call.Path, body)
 	if err != nil {
 		return nil, fmt.Errorf("build call to %s: %w", r.Call.Backend, err)
 	}

@@ -232,62 +232,6 @@ func TestTheCallerGivesUp(t *testing.T) {
 	wantOutcome(t, c.Do(ctx, put("{}")), workflow.RetryLater, workflow.EffectMaybe, "cancelled")
 }
 
-func TestConcurrencyIsLimited(t *testing.T) {
-	arrived, leave := make(chan struct{}), make(chan struct{})
-	var most, at atomic.Int32
-	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		if n := at.Add(1); n > most.Load() {
-			most.Store(n)
-		}
-		arrived <- struct{}{}
-		<-leave
-		at.Add(-1)
-		w.WriteHeader(http.StatusNoContent)
-	})
-	const limit = 2
-	c := client(t, server.URL, Config{Concurrency: limit, CallTimeout: 10 * time.Second})
-	outcomes := make([]workflow.Outcome, 5)
-	var wg sync.WaitGroup
-	for i := range outcomes {
-		wg.Go(func() { outcomes[i] = c.Do(t.Context(), put("{}")) })
-	}
-	for range limit {
-		<-arrived
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	wantOutcome(t, c.Do(ctx, put("{}")), workflow.RetryLater, workflow.EffectNo, "busy")
-	for i := range outcomes {
-		leave <- struct{}{}
-		if i+limit < len(outcomes) {
-			<-arrived
-		}
-	}
-	wg.Wait()
-	for _, o := range outcomes {
-		if o.Status != http.StatusNoContent {
-			t.Errorf("got %+v", o)
-		}
-	}
-	if most.Load() > limit {
-		t.Errorf("%d at a time", most.Load())
-	}
-}
-
-func TestSlotsWaitABoundedTime(t *testing.T) {
-	s := make(slots, 1)
-	if err := s.take(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.take(t.Context(), time.Millisecond); err != errAllTaken {
-		t.Errorf("got %v", err)
-	}
-	s.release()
-	if err := s.take(t.Context(), time.Millisecond); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestConnectionsAreReused(t *testing.T) {
 	var opened atomic.Int32
 	n := 0

@@ -1,7 +1,8 @@
 // Package backendclient makes the calls of a workflow's steps over HTTP: one
 // attempt for each, and a verdict on it. It never repeats a call that may have
-// had an effect; that is the workflow's business.
+// had an effect; that is the workflow's business. A Guard before the Client
+// limits the calls to each backend, and breaks the circuit to one that is down.
 //
 // Reading order: client.go (the call), classify.go (the verdict), retryafter.go,
-// slots.go (the limit for each backend).
+// guard.go (the limits for each backend).
 package backendclient

@@ -44,6 +44,55 @@ func OpenReader(c Connection, o Options, consumerGroup string) (*Reader, error) 
 	return &Reader{client: client, hub: o.Hub, timeout: o.Timeout}, nil
 }
 
+// Partitions returns the ids of the hub's partitions.
+func (r *Reader) Partitions(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	properties, err := r.client.GetEventHubProperties(ctx, nil)
+	if err != nil {
+		return nil, judge.Fail(ctx, "read properties of hub", r.hub, err)
+	}
+	return properties.PartitionIDs, nil
+}
+
+// Last returns the latest event of a partition, as the hub's clock dates it.
+func (r *Reader) Last(ctx context.Context, partition string) (relay.Last, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	properties, err := r.properties(ctx, partition)
+	if err != nil {
+		return relay.Last{}, err
+	}
+	if properties.IsEmpty {
+		return relay.Last{SequenceNumber: -1}, nil
+	}
+	return relay.Last{SequenceNumber: properties.LastEnqueuedSequenceNumber, EnqueuedAt: properties.LastEnqueuedOn}, nil
+}
+
+// properties reads the properties of a partition, and gives up when ctx ends. The
+// SDK (2.0.2) waits for the answer without the context of its caller: an answer
+// that does not come would hold the invocation for ever. What is given up ends
+// with its connection.
+func (r *Reader) properties(ctx context.Context, partition string) (azeventhubs.PartitionProperties, error) {
+	var properties azeventhubs.PartitionProperties
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		properties, err = r.client.GetPartitionProperties(ctx, partition, nil)
+	}()
+	id := r.hub + "/" + partition
+	select {
+	case <-ctx.Done():
+		return azeventhubs.PartitionProperties{}, judge.Fail(ctx, "read properties of partition", id, context.Cause(ctx))
+	case <-done:
+	}
+	if err != nil {
+		return azeventhubs.PartitionProperties{}, judge.Fail(ctx, "read properties of partition", id, err)
+	}
+	return properties, nil
+}
+
 // Between returns the oldest events of a partition with sequence numbers
 // between after and before, both excluded: at most MaxRead, and none when the
 // hub has none.
@@ -51,9 +100,9 @@ func (r *Reader) Between(ctx context.Context, partition string, after, before in
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	id := r.hub + "/" + partition
-	properties, err := r.client.GetPartitionProperties(ctx, partition, nil)
+	properties, err := r.properties(ctx, partition)
 	if err != nil {
-		return nil, judge.Fail(ctx, "read properties of partition", id, err)
+		return nil, err
 	}
 	// Only as many events are asked for as are there: the SDK waits for more.
 	first := max(after+1, properties.BeginningSequenceNumber)

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 )
@@ -10,8 +11,9 @@ import (
 // Checkpoint is how far a partition has been handed over: every event up to
 // SequenceNumber, and that one, is durable elsewhere.
 type Checkpoint struct {
-	ID             string `json:"id"`
-	SequenceNumber int64  `json:"sequenceNumber"`
+	ID             string    `json:"id"`
+	SequenceNumber int64     `json:"sequenceNumber"`
+	SavedAt        time.Time `json:"savedAt"`
 }
 
 // Checkpoints keeps checkpoints. Implementations are safe for concurrent use
@@ -25,8 +27,19 @@ type Checkpoints interface {
 	Save(ctx context.Context, c Checkpoint, etag string) (string, error)
 }
 
-// Reader reads events from the hub, beside the trigger.
+// Last is the latest event of a partition.
+type Last struct {
+	SequenceNumber int64 // -1 if the hub has no event of the partition
+	EnqueuedAt     time.Time
+}
+
+// Reader reads the hub, beside the trigger. Implementations are safe for
+// concurrent use.
 type Reader interface {
+	// Partitions returns the ids of the hub's partitions.
+	Partitions(ctx context.Context) ([]string, error)
+	// Last returns the latest event of a partition.
+	Last(ctx context.Context, partition string) (Last, error)
 	// Between returns the oldest events of a partition whose sequence numbers
 	// are greater than after and smaller than before, in order: at least one
 	// if the hub still has any, not necessarily all.
@@ -38,6 +51,7 @@ type Reader interface {
 type position struct {
 	sequence int64  // -1 as long as none is stored
 	etag     string // "" as long as none is stored
+	savedAt  time.Time
 }
 
 func checkpointID(b Batch) string { return b.Hub + "." + b.ConsumerGroup + "." + b.Partition }
@@ -57,59 +71,69 @@ func (s *Service) fillGap(ctx context.Context, b Batch) error {
 		}
 	}
 	for at.sequence+1 < first {
-		missing, err := s.c.Reader.Between(ctx, b.Partition, at.sequence, first)
-		if err != nil {
-			return fmt.Errorf("read events %d to %d of partition %s again: %w", at.sequence+1, first-1, b.Partition, err)
-		}
-		if len(missing) == 0 && at.etag == "" {
-			return nil // a hub that is older than this app
-		}
-		if len(missing) == 0 {
-			s.c.Logger.ErrorContext(ctx, "events expired before they were relayed",
-				"hub", b.Hub, "partition", b.Partition, "after", at.sequence, "before", first)
-			return nil
-		}
-		s.c.Logger.WarnContext(ctx, "the trigger has skipped events",
-			"hub", b.Hub, "partition", b.Partition, "after", at.sequence, "before", first, "read", len(missing))
-		part := b
-		part.Events = missing
-		if err := s.handOver(ctx, part); err != nil {
+		next, events, err := s.fill(ctx, b, at, first)
+		if err != nil || events == 0 {
 			return err
 		}
-		if err := s.advance(ctx, part); err != nil {
-			return err
-		}
-		at, _ = s.remembered(checkpointID(b))
+		at = next
 	}
 	return nil
 }
 
-// advance moves the checkpoint to the end of b, unless it is further already.
-func (s *Service) advance(ctx context.Context, b Batch) error {
+// fill hands over the oldest events of a gap, those between at and before, and
+// moves the checkpoint behind them. It returns where the checkpoint is now, and
+// how many events that were: 0 if the hub has none of them any more.
+func (s *Service) fill(ctx context.Context, b Batch, at position, before int64) (position, int, error) {
+	missing, err := s.c.Reader.Between(ctx, b.Partition, at.sequence, before)
+	if err != nil {
+		return at, 0, fmt.Errorf("read events %d to %d of partition %s again: %w", at.sequence+1, before-1, b.Partition, err)
+	}
+	if len(missing) == 0 {
+		if at.etag != "" { // otherwise the hub is older than this app
+			s.c.Logger.ErrorContext(ctx, "events expired before they were relayed",
+				"hub", b.Hub, "partition", b.Partition, "after", at.sequence, "before", before)
+		}
+		return at, 0, nil
+	}
+	s.c.Logger.WarnContext(ctx, "the trigger has skipped events",
+		"hub", b.Hub, "partition", b.Partition, "after", at.sequence, "before", before, "read", len(missing))
+	b.Events = missing
+	if err := s.handOver(ctx, b); err != nil {
+		return at, 0, err
+	}
+	at, err = s.advance(ctx, b)
+	return at, len(missing), err
+}
+
+// advance moves the checkpoint to the end of b, unless it is further already,
+// and returns where it is.
+func (s *Service) advance(ctx context.Context, b Batch) (position, error) {
 	id, last := checkpointID(b), b.Events[len(b.Events)-1].SequenceNumber
 	for {
 		at, ok := s.remembered(id)
 		if !ok {
 			var err error
 			if at, err = s.load(ctx, b); err != nil {
-				return err
+				return at, err
 			}
 		}
 		if at.sequence >= last {
-			return nil
+			return at, nil
 		}
-		etag, err := s.c.Checkpoints.Save(ctx, Checkpoint{ID: id, SequenceNumber: last}, at.etag)
+		c := Checkpoint{ID: id, SequenceNumber: last, SavedAt: s.c.Now().UTC()}
+		etag, err := s.c.Checkpoints.Save(ctx, c, at.etag)
 		switch {
 		case err == nil:
-			s.remember(id, &position{last, etag})
-			return nil
+			at = position{last, etag, c.SavedAt}
+			s.remember(id, &at)
+			return at, nil
 		case failure.Is(err, failure.Conflict) || failure.Is(err, failure.NotFound):
 			s.remember(id, nil) // another instance has moved it: look again
 		default:
-			return fmt.Errorf("save checkpoint %s: %w", id, err)
+			return at, fmt.Errorf("save checkpoint %s: %w", id, err)
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("save checkpoint %s: %w", id, context.Cause(ctx))
+			return at, fmt.Errorf("save checkpoint %s: %w", id, context.Cause(ctx))
 		}
 	}
 }
@@ -121,7 +145,7 @@ func (s *Service) load(ctx context.Context, b Batch) (position, error) {
 	c, etag, err := s.c.Checkpoints.Read(ctx, id)
 	switch {
 	case err == nil:
-		at = position{c.SequenceNumber, etag}
+		at = position{c.SequenceNumber, etag, c.SavedAt}
 	case !failure.Is(err, failure.NotFound):
 		return position{}, fmt.Errorf("read checkpoint %s: %w", id, err)
 	}

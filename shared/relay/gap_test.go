@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,12 +53,26 @@ func (c *checkpoints) Save(_ context.Context, p Checkpoint, etag string) (string
 	return fmt.Sprint(c.etag), nil
 }
 
-// hub has the events of a partition, from the oldest that has not expired. It
+// hub has the events of partition 3, from the oldest that has not expired. It
 // gives at most two at a time.
 type hub struct {
-	events []Event
-	reads  int
-	fail   error
+	events     []Event
+	partitions []string
+	enqueued   time.Time // the latest event of each partition
+	reads      int
+	fail       error
+}
+
+func (h *hub) Partitions(context.Context) ([]string, error) { return h.partitions, nil }
+
+func (h *hub) Last(_ context.Context, partition string) (Last, error) {
+	switch {
+	case h.fail != nil:
+		return Last{}, h.fail
+	case partition != "3" || len(h.events) == 0:
+		return Last{SequenceNumber: -1}, nil
+	}
+	return Last{SequenceNumber: h.events[len(h.events)-1].SequenceNumber, EnqueuedAt: h.enqueued}, nil
 }
 
 func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]Event, error) {
@@ -85,7 +100,7 @@ func newGaps(t *testing.T, at, oldest int64) (*Service, *queue, *checkpoints, *h
 	if at >= 0 {
 		c.stored[id] = Checkpoint{ID: id, SequenceNumber: at}
 	}
-	h := &hub{}
+	h := &hub{partitions: []string{"3"}}
 	for n := oldest; n <= 20; n++ {
 		h.events = append(h.events, good(t, n))
 	}

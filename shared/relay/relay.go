@@ -8,7 +8,9 @@
 //
 // The Event Hubs trigger can move on from a batch that was not done, since it
 // writes its checkpoint also after a failure. So Relay keeps a checkpoint of
-// its own, and reads from the hub what the trigger has skipped; see gap.go.
+// its own, and reads from the hub what the trigger has skipped: with the next
+// batch of the partition (gap.go), or, where none comes, by the timer
+// (catchup.go).
 package relay
 
 import (
@@ -59,10 +61,17 @@ type Config struct {
 	Sender     Sender
 	Quarantine Quarantine
 	// Checkpoints and Reader find and fill the gaps that the trigger leaves.
-	// Without Checkpoints (nil) nobody looks for them.
+	// Without Checkpoints (nil) nobody looks for them, and what follows is not
+	// needed.
 	Checkpoints Checkpoints
 	Reader      Reader
-	Logger      *slog.Logger
+	// Hub and ConsumerGroup are the trigger's.
+	Hub, ConsumerGroup string
+	// Quiet is how long nothing must have happened in a partition before CatchUp
+	// does the trigger's work there.
+	Quiet  time.Duration
+	Now    func() time.Time // safe for concurrent use
+	Logger *slog.Logger
 }
 
 // Service relays. It is safe for concurrent use.
@@ -93,7 +102,8 @@ func (s *Service) Relay(ctx context.Context, b Batch) error {
 	if err := s.handOver(ctx, b); err != nil {
 		return err
 	}
-	return s.advance(ctx, b)
+	_, err := s.advance(ctx, b)
+	return err
 }
 
 // handOver makes the events of a batch durable.

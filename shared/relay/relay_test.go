@@ -16,6 +16,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
 
+var now = time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
+
 // queue is a queue in memory. refuse may fail a send before anything is taken.
 type queue struct {
 	taken  []message.Queued
@@ -52,6 +54,7 @@ func newService(t *testing.T) (*Service, *queue, *keeper) {
 	q, k := &queue{}, &keeper{}
 	return New(Config{
 		Queue: "deliveries-queue", Sender: q, Quarantine: k,
+		Hub: "delivery-requests", ConsumerGroup: "relay", Quiet: 2 * time.Minute, Now: func() time.Time { return now },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}), q, k
 }

@@ -1,0 +1,203 @@
+package backendclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/bulkhead"
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Limits are the limits of a Guard, the same for each backend. Zero fields take
+// their defaults.
+type Limits struct {
+	// CallTimeout is the time that an attempt has in all: 2 s. It waits for a
+	// free place for half of that at most; who waited for longer would have too
+	// little time left for the call.
+	CallTimeout time.Duration
+	// Concurrency is how many calls are under way at most: 256.
+	Concurrency int
+	Breaker     Breaker
+}
+
+// Breaker says when a circuit breaker opens, and how it closes again. Zero
+// fields take their defaults.
+type Breaker struct {
+	// FailureRatio is the share of the calls of the latest Window that must
+	// have failed, in (0,1]: a half. With fewer the attempts in place get
+	// through; with more most of the waiting is for nothing.
+	FailureRatio float64
+	// MinCalls is how many calls there must be in Window: 20. With 256 at a
+	// time that is nothing; where there are fewer calls, the delays of the
+	// later wakes are protection enough.
+	MinCalls int
+	// Window is how far back the calls count: 10 s, several times CallTimeout.
+	Window time.Duration
+	// Delay is how long an open breaker lets no call through: 10 s. Up to a
+	// quarter is added at random, so that the instances don't try again in
+	// step. It must not be shorter than CallTimeout: so the calls from before
+	// the opening have ended when the next ones are tried, and are not taken
+	// for them.
+	Delay time.Duration
+	// Probes is how many calls an open breaker lets through after Delay: 3. When
+	// all succeed it closes, at the first failure it stays open for another
+	// Delay.
+	Probes int
+}
+
+func (l Limits) withDefaults() Limits {
+	l.CallTimeout = cmp.Or(l.CallTimeout, 2*time.Second)
+	l.Concurrency = cmp.Or(l.Concurrency, 256)
+	b := &l.Breaker
+	b.FailureRatio = cmp.Or(b.FailureRatio, 0.5)
+	b.MinCalls = cmp.Or(b.MinCalls, 20)
+	b.Window = cmp.Or(b.Window, 10*time.Second)
+	b.Delay = cmp.Or(b.Delay, 10*time.Second)
+	b.Probes = cmp.Or(b.Probes, 3)
+	return l
+}
+
+func (l Limits) validate() error {
+	b := l.Breaker
+	switch {
+	case l.CallTimeout < 0 || l.Concurrency < 0 || b.MinCalls < 0 || b.Window < 0 || b.Delay < 0 || b.Probes < 0:
+		return errors.New("limits must not be negative")
+	case !(b.FailureRatio > 0 && b.FailureRatio <= 1):
+		return fmt.Errorf("failure ratio %v is not in (0,1]", b.FailureRatio)
+	case b.Delay < l.CallTimeout:
+		return fmt.Errorf("breaker delay %v is shorter than a call's time %v", b.Delay, l.CallTimeout)
+	}
+	return nil
+}
+
+// Guard stands before a caller, and keeps apart the backends that it calls: a
+// slow one does not take all the places, and one that is down is left alone for
+// a while instead of being called by every transaction that needs it. The calls
+// and the undo calls of a backend share its limits, since they meet the same
+// service. The limits hold for one process: the total is theirs times the
+// instances.
+//
+// What it refuses was not sent. It is safe for concurrent use, and keeps time
+// by the process's clock.
+type Guard struct {
+	next   runner.Caller
+	limits Limits
+	logger *slog.Logger
+
+	mu       sync.Mutex
+	backends map[string]*protected // by name, made with the first call
+}
+
+// protected is what a Guard keeps for one backend.
+type protected struct {
+	places  bulkhead.Bulkhead[any]
+	breaker circuitbreaker.CircuitBreaker[any]
+}
+
+var _ runner.Caller = (*Guard)(nil)
+
+// NewGuard returns a Guard before next. It logs each change of a breaker's
+// state. The error says what is wrong with the limits.
+func NewGuard(next runner.Caller, l Limits, logger *slog.Logger) (*Guard, error) {
+	l = l.withDefaults()
+	if err := l.validate(); err != nil {
+		return nil, fmt.Errorf("guard of the backends: %w", err)
+	}
+	return &Guard{next: next, limits: l, logger: logger, backends: map[string]*protected{}}, nil
+}
+
+// Do makes one attempt if there is a free place for it and its backend is not
+// known to be down.
+func (g *Guard) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+	name := r.Call.Backend
+	b := g.backend(name)
+	ctx, cancel := context.WithTimeout(ctx, g.limits.CallTimeout)
+	defer cancel()
+	if err := b.places.AcquirePermitWithMaxWait(ctx, g.limits.CallTimeout/2); err != nil {
+		code := codeBusy
+		if errors.Is(err, context.Canceled) {
+			code = codeCancelled
+		}
+		return notSent(code, fmt.Errorf("wait for a free call to %s: %w", name, err))
+	}
+	defer b.places.ReleasePermit()
+	// The permit comes last, since each must be given back with a result. While
+	// the breaker is open the calls before it have a place each at once.
+	if !b.breaker.TryAcquirePermit() {
+		return g.refuse(name, b)
+	}
+	o := g.next.Do(ctx, r)
+	b.record(ctx, o)
+	return o
+}
+
+// refuse is the verdict on a call that is not made because its backend is down.
+// It comes back when there is something new: when the breaker lets calls
+// through again, or when those that it has let through have ended.
+func (g *Guard) refuse(name string, b *protected) workflow.Outcome {
+	o := notSent(codeOpen, fmt.Errorf("too many calls to %s have failed: it is left alone for a while", name))
+	o.RetryAfter = max(b.breaker.RemainingDelay(), g.limits.CallTimeout)
+	return o
+}
+
+// record tells the breaker what became of a call that it has let through.
+func (b *protected) record(ctx context.Context, o workflow.Outcome) {
+	switch {
+	case o.Retry != workflow.RetryNone && errors.Is(ctx.Err(), context.Canceled):
+		// The caller gave up, which says nothing about the backend. A probe has
+		// to have a result all the same, or its permit would be lost for ever.
+		if b.breaker.IsHalfOpen() {
+			b.breaker.RecordFailure()
+		}
+	case isDown(o):
+		b.breaker.RecordFailure()
+	default:
+		b.breaker.RecordSuccess()
+	}
+}
+
+// isDown reports whether an outcome looks like an outage: no connection, no
+// answer in time, a broken one, 408 or 5xx. A service that refuses, be it
+// because it has too much to do (429), is up.
+func isDown(o workflow.Outcome) bool {
+	return o.Retry == workflow.RetryLater && o.Status != http.StatusTooManyRequests
+}
+
+func (g *Guard) backend(name string) *protected {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b := g.backends[name]; b != nil {
+		return b
+	}
+	limits := g.limits.Breaker
+	b := &protected{
+		places: bulkhead.New[any](uint(g.limits.Concurrency)),
+		breaker: circuitbreaker.NewBuilder[any]().
+			WithFailureRateThreshold(limits.FailureRatio, uint(limits.MinCalls), limits.Window).
+			WithRandomDelay(limits.Delay, limits.Delay+limits.Delay/4).
+			WithSuccessThreshold(uint(limits.Probes)).
+			OnStateChanged(func(e circuitbreaker.StateChangedEvent) { g.logChange(name, e) }).
+			Build(),
+	}
+	g.backends[name] = b
+	return b
+}
+
+func (g *Guard) logChange(name string, e circuitbreaker.StateChangedEvent) {
+	level := slog.LevelInfo
+	if e.NewState == circuitbreaker.OpenState {
+		level = slog.LevelWarn
+	}
+	g.logger.Log(e.Context(), level, "circuit breaker of a backend changed its state",
+		"backend", name, "from", e.OldState.String(), telemetry.KeyState, e.NewState.String())
+}

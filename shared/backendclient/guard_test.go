@@ -1,0 +1,371 @@
+package backendclient
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// service is a caller that answers with outcome, after hold is closed if there
+// is one, or when the call's time is up.
+type service struct {
+	calls   atomic.Int32
+	outcome atomic.Pointer[workflow.Outcome]
+	hold    chan struct{}
+}
+
+func (s *service) Do(ctx context.Context, _ runner.Request) workflow.Outcome {
+	s.calls.Add(1)
+	if s.hold != nil {
+		select {
+		case <-s.hold:
+		case <-ctx.Done():
+			return unknown(0, codeOf(ctx.Err(), codeBroken), ctx.Err())
+		}
+	}
+	return *s.outcome.Load()
+}
+
+func (s *service) answer(o workflow.Outcome) { s.outcome.Store(&o) }
+
+var (
+	fine   = workflow.Outcome{Effect: workflow.EffectYes, Status: 200}
+	broken = workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 503, Message: "down"}
+)
+
+// small are limits that a test reaches with few calls.
+var small = Limits{Concurrency: 4, Breaker: Breaker{MinCalls: 4, Probes: 2}}
+
+func guard(t *testing.T, l Limits) (*Guard, *service, *bytes.Buffer) {
+	t.Helper()
+	s := &service{}
+	s.answer(fine)
+	var log bytes.Buffer
+	g, err := NewGuard(s, l, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, s, &log
+}
+
+// calls makes n calls, one after the other, and returns the last outcome.
+func calls(t *testing.T, g *Guard, n int) workflow.Outcome {
+	t.Helper()
+	var o workflow.Outcome
+	for range n {
+		o = g.Do(t.Context(), put("{}"))
+	}
+	return o
+}
+
+func wantRefused(t *testing.T, o workflow.Outcome, atLeast, atMost time.Duration) {
+	t.Helper()
+	wantOutcome(t, o, workflow.RetryLater, workflow.EffectNo, "open")
+	if o.RetryAfter < atLeast || o.RetryAfter > atMost {
+		t.Errorf("to come back after %v, want %v to %v", o.RetryAfter, atLeast, atMost)
+	}
+}
+
+func TestBreakerOpensAndClosesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s, log := guard(t, small)
+		s.answer(broken)
+		wantOutcome(t, calls(t, g, 4), workflow.RetryLater, workflow.EffectMaybe, "")
+		wantRefused(t, calls(t, g, 1), 10*time.Second, 12500*time.Millisecond)
+		<-time.After(9 * time.Second)
+		wantRefused(t, calls(t, g, 100), 2*time.Second, 3500*time.Millisecond)
+		if n := s.calls.Load(); n != 4 {
+			t.Errorf("%d calls came through an open breaker", n-4)
+		}
+		<-time.After(4 * time.Second)
+		calls(t, g, 100) // one of them is made, and fails
+		if n := s.calls.Load(); n != 5 {
+			t.Errorf("%d probes after the delay, want 1", n-4)
+		}
+		<-time.After(13 * time.Second)
+		s.answer(fine)
+		if o := calls(t, g, 100); o.Status != 200 || s.calls.Load() != 105 {
+			t.Errorf("got %+v after %d calls, want that all are made", o, s.calls.Load())
+		}
+		var states []string
+		for line := range strings.Lines(log.String()) {
+			if !strings.Contains(line, "backend=b ") {
+				t.Errorf("no backend in %s", line)
+			}
+			_, state, _ := strings.Cut(strings.TrimSpace(line), "state=")
+			states = append(states, state)
+		}
+		if want := []string{"open", "half-open", "open", "half-open", "closed"}; !slices.Equal(states, want) {
+			t.Errorf("logged %v, want %v", states, want)
+		}
+	})
+}
+
+// Ensure that only what looks like an outage opens the breaker.
+func TestWhatOpensTheBreaker(t *testing.T) {
+	status := func(code int) workflow.Outcome { return classify(answer{status: code}, now) }
+	for name, tc := range map[string]struct {
+		o     workflow.Outcome
+		opens bool
+	}{
+		"200":                {status(200), false},
+		"404":                {status(404), false},
+		"409":                {status(409), false},
+		"410":                {status(410), false},
+		"429":                {status(429), false},
+		"408":                {status(408), true},
+		"500":                {status(500), true},
+		"503":                {status(503), true},
+		"no connection":      {notSent(codeNotSent, errTooLarge), true},
+		"no answer in time":  {unknown(0, codeTimeout, errTooLarge), true},
+		"broken off":         {unknown(0, codeBroken, errTooLarge), true},
+		"200, no JSON in it": {unknown(200, codeUnreadable, errTooLarge), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, s, _ := guard(t, small)
+				s.answer(tc.o)
+				if o := calls(t, g, 5); (o.Type == codeOpen) != tc.opens {
+					t.Errorf("got %+v, want that it opens: %v", o, tc.opens)
+				}
+			})
+		})
+	}
+}
+
+func TestFewOrOldFailuresDoNotOpenTheBreaker(t *testing.T) {
+	for name, fail := range map[string]func(t *testing.T, g *Guard, s *service){
+		"too few": func(t *testing.T, g *Guard, s *service) {
+			s.answer(broken)
+			calls(t, g, 3)
+		},
+		"too small a share": func(t *testing.T, g *Guard, s *service) {
+			calls(t, g, 5)
+			s.answer(broken)
+			calls(t, g, 4)
+		},
+		"too long ago": func(t *testing.T, g *Guard, s *service) {
+			s.answer(broken)
+			calls(t, g, 3)
+			<-time.After(11 * time.Second)
+			calls(t, g, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, s, _ := guard(t, small)
+				fail(t, g, s)
+				s.answer(fine)
+				if o := calls(t, g, 1); o.Type == codeOpen {
+					t.Errorf("the breaker is open: %+v", o)
+				}
+			})
+		})
+	}
+}
+
+// open opens the breaker of g, and waits until it lets probes through, which s
+// holds back.
+func open(t *testing.T, g *Guard, s *service) {
+	t.Helper()
+	s.answer(broken)
+	calls(t, g, 4)
+	<-time.After(13 * time.Second)
+	s.calls.Store(0)
+	s.hold = make(chan struct{})
+}
+
+func TestOnlyProbesGoThroughAfterTheDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s, _ := guard(t, small)
+		open(t, g, s)
+		s.answer(fine)
+		outcomes := make([]workflow.Outcome, 4)
+		var wg sync.WaitGroup
+		for i := range outcomes {
+			wg.Go(func() { outcomes[i] = g.Do(t.Context(), put("{}")) })
+		}
+		synctest.Wait()
+		if n := s.calls.Load(); n != 2 {
+			t.Errorf("%d probes at a time, want 2", n)
+		}
+		wantRefused(t, calls(t, g, 1), 2*time.Second, 2*time.Second)
+		close(s.hold)
+		wg.Wait()
+		refused := slices.DeleteFunc(outcomes, func(o workflow.Outcome) bool { return o.Status == 200 })
+		if len(refused) != 2 {
+			t.Errorf("%d of 4 were refused, want 2", len(refused))
+		}
+		if o := calls(t, g, 1); o.Status != 200 {
+			t.Errorf("not closed after two good probes: %+v", o)
+		}
+	})
+}
+
+// Ensure that probes whose callers give up don't close the breaker, nor keep
+// their places.
+func TestCallersGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s, _ := guard(t, small)
+		open(t, g, s)
+		giveUp := func(n int) {
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			for range n {
+				wg.Go(func() { g.Do(ctx, put("{}")) })
+			}
+			synctest.Wait()
+			cancel()
+			wg.Wait()
+		}
+		giveUp(2)
+		if n := s.calls.Load(); n != 2 {
+			t.Fatalf("%d probes", n)
+		}
+		wantRefused(t, calls(t, g, 1), 10*time.Second, 12500*time.Millisecond)
+		<-time.After(13 * time.Second)
+		s.hold = nil
+		s.answer(fine)
+		if o := calls(t, g, 5); o.Status != 200 {
+			t.Errorf("not closed: %+v", o)
+		}
+		s.hold = make(chan struct{})
+		for range 5 {
+			giveUp(4)
+		}
+		close(s.hold)
+		if o := calls(t, g, 1); o.Status != 200 {
+			t.Errorf("callers that gave up have opened the breaker: %+v", o)
+		}
+	})
+}
+
+func TestBackendsAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s, _ := guard(t, small)
+		s.answer(broken)
+		calls(t, g, 4)
+		undo := put("")
+		undo.Undo = true
+		if o := g.Do(t.Context(), undo); o.Type != codeOpen {
+			t.Errorf("the undo is called: %+v", o)
+		}
+		other := put("{}")
+		other.Call.Backend = "other"
+		if o := g.Do(t.Context(), other); o.Type == codeOpen {
+			t.Errorf("the other backend is refused: %+v", o)
+		}
+	})
+}
+
+func TestConcurrencyIsLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s, _ := guard(t, small)
+		s.hold = make(chan struct{})
+		var wg sync.WaitGroup
+		fill := func() {
+			for range 4 {
+				wg.Go(func() { g.Do(t.Context(), put("{}")) })
+			}
+			synctest.Wait()
+		}
+		fill()
+		begun := time.Now()
+		wantOutcome(t, g.Do(t.Context(), put("{}")), workflow.RetryLater, workflow.EffectNo, "busy")
+		if took := time.Since(begun); took != time.Second {
+			t.Errorf("waited %v for a place, want half of the call's time", took)
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		wantOutcome(t, g.Do(short, put("{}")), workflow.RetryLater, workflow.EffectNo, "busy")
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		wantOutcome(t, g.Do(gone, put("{}")), workflow.RetryLater, workflow.EffectNo, "cancelled")
+		other := put("{}")
+		other.Call.Backend = "other"
+		wg.Go(func() { g.Do(t.Context(), other) })
+		synctest.Wait()
+		if n := s.calls.Load(); n != 5 {
+			t.Errorf("%d calls are under way, want 4 and the other backend's", n)
+		}
+		wg.Go(func() { // a place comes free while it waits
+			if o := g.Do(t.Context(), put("{}")); o.Status != 200 {
+				t.Errorf("got %+v", o)
+			}
+		})
+		synctest.Wait()
+		close(s.hold)
+		wg.Wait()
+	})
+}
+
+// Ensure that the wait for a place is part of the call's time: otherwise a call
+// from before the opening could be taken for a probe.
+func TestTheWaitCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s, _ := guard(t, Limits{Concurrency: 1})
+		s.hold = make(chan struct{})
+		first, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		var wg sync.WaitGroup
+		wg.Go(func() { g.Do(first, put("{}")) })
+		synctest.Wait()
+		begun := time.Now()
+		wantOutcome(t, g.Do(t.Context(), put("{}")), workflow.RetryLater, workflow.EffectMaybe, "timeout")
+		if took := time.Since(begun); took != 2*time.Second {
+			t.Errorf("took %v, want the call's time", took)
+		}
+		wg.Wait()
+	})
+}
+
+func TestManyCallsAtOnce(t *testing.T) {
+	g, s, _ := guard(t, Limits{Concurrency: 8})
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			for n := range 200 {
+				req := put("{}")
+				req.Call.Backend = fmt.Sprint("b", (i+n)%3)
+				if n == 20 {
+					s.answer(broken)
+				}
+				g.Do(t.Context(), req)
+			}
+		})
+	}
+	wg.Wait()
+	if s.calls.Load() == 0 {
+		t.Error("no calls")
+	}
+	for name, b := range g.backends {
+		if !b.breaker.IsOpen() {
+			t.Errorf("the breaker of %s is %v", name, b.breaker.State())
+		}
+	}
+}
+
+func TestNewGuardRefusesBadLimits(t *testing.T) {
+	for _, l := range []Limits{
+		{Concurrency: -1}, {CallTimeout: -1}, {CallTimeout: 11 * time.Second},
+		{Breaker: Breaker{FailureRatio: -0.1}}, {Breaker: Breaker{FailureRatio: 1.1}}, {Breaker: Breaker{FailureRatio: math.NaN()}},
+		{Breaker: Breaker{MinCalls: -1}}, {Breaker: Breaker{Window: -1}}, {Breaker: Breaker{Delay: -1}}, {Breaker: Breaker{Probes: -1}},
+		{Breaker: Breaker{Delay: time.Second}},
+	} {
+		if _, err := NewGuard(&service{}, l, slog.New(slog.DiscardHandler)); err == nil {
+			t.Errorf("accepted: %+v", l)
+		}
+	}
+}
