@@ -31,28 +31,33 @@ func (s *Quarantine) Put(ctx context.Context, e quarantine.Entry) error {
 	return err
 }
 
-// Read returns an entry.
-func (s *Quarantine) Read(ctx context.Context, source, id string) (quarantine.Entry, error) {
+// Read returns an entry and its ETag.
+func (s *Quarantine) Read(ctx context.Context, source, id string) (quarantine.Entry, string, error) {
 	var e quarantine.Entry
-	doc, _, err := s.c.Read(ctx, source, id)
+	doc, etag, err := s.c.Read(ctx, source, id)
 	if err != nil {
-		return e, err
+		return e, "", err
 	}
 	err = decode(doc, &e, "read quarantine entry", id)
-	return e, err
+	return e, etag, err
 }
+
+// Replace stores an entry that was read with etag.
+func (s *Quarantine) Replace(ctx context.Context, e quarantine.Entry, etag string) error {
+	doc, err := encode(e, "replace quarantine entry", e.ID)
+	if err != nil {
+		return err
+	}
+	_, err = s.c.Replace(ctx, e.Source, e.ID, doc, etag)
+	return err
+}
+
+// entryWithoutBody projects an entry to all but its body and its properties.
+const entryWithoutBody = "c.id, c.source, c.sequenceNumber, c.reason, c.detail, c.transactionId, c.messageId, c.at, c.state, c.acts, c.ttl"
 
 // Page returns a page of entries.
 func (s *Quarantine) Page(ctx context.Context, f quarantine.Filter, continuation string) ([]quarantine.Entry, string, error) {
-	q := Query{Text: "SELECT * FROM c", Continuation: continuation}
-	if f.Source != "" {
-		q.PartitionKey = &f.Source
-	}
-	if f.Reason != "" {
-		q.Text += " WHERE c.reason = @reason"
-		q.Parameters = map[string]any{"@reason": f.Reason}
-	}
-	docs, next, err := s.c.Page(ctx, q)
+	docs, next, err := s.c.list(ctx, entriesQuery(f, continuation))
 	if err != nil {
 		return nil, "", err
 	}
@@ -63,4 +68,26 @@ func (s *Quarantine) Page(ctx context.Context, f quarantine.Filter, continuation
 		}
 	}
 	return entries, next, nil
+}
+
+func entriesQuery(f quarantine.Filter, continuation string) Query {
+	q := Query{Text: "SELECT * FROM c", Continuation: continuation, Parameters: map[string]any{}}
+	if f.WithoutBodies {
+		q.Text = "SELECT " + entryWithoutBody + " FROM c"
+	}
+	if f.Source != "" {
+		q.PartitionKey = &f.Source
+	}
+	word := " WHERE "
+	for _, field := range []struct{ name, value string }{
+		{"reason", f.Reason}, {"transactionId", f.TransactionID}, {"state", string(f.State)},
+	} {
+		if field.value == "" {
+			continue
+		}
+		q.Text += word + "c." + field.name + " = @" + field.name
+		q.Parameters["@"+field.name] = field.value
+		word = " AND "
+	}
+	return q
 }

@@ -48,27 +48,22 @@ func (s *Transactions) Replace(ctx context.Context, p *workflow.Progress, etag s
 	return s.c.Replace(ctx, p.ID, p.ID, doc, etag)
 }
 
-// Overdue returns a page of transactions whose wake is overdue. Instants are
-// stored so that they compare as strings.
+// Overdue returns a page of transactions whose wake is overdue.
 func (s *Transactions) Overdue(ctx context.Context, before workflow.Instant, continuation string) ([]string, string, error) {
-	docs, next, err := s.c.Page(ctx, Query{
-		Text:         "SELECT c.id FROM c WHERE c.wakeAt < @before",
-		Parameters:   map[string]any{"@before": before.String()},
-		Continuation: continuation,
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	return idsOf(docs, next)
+	return s.overdue(ctx, "SELECT c.id FROM c WHERE c.wakeAt < @before", before, continuation)
 }
 
-// ByState returns a page of the ids of the transactions in a state, in the
-// manner of Overdue.
-func (s *Transactions) ByState(ctx context.Context, state workflow.State, continuation string) ([]string, string, error) {
+// OverdueNotices returns a page of transactions whose notices are overdue. They
+// have a query of their own: an outage of the receiver makes many of them, and
+// the overdue wakes must not be lost among them.
+func (s *Transactions) OverdueNotices(ctx context.Context, before workflow.Instant, continuation string) ([]string, string, error) {
+	return s.overdue(ctx, "SELECT c.id FROM c WHERE c.outbox.at < @before", before, continuation)
+}
+
+// overdue compares instants as strings, as which they are stored in order.
+func (s *Transactions) overdue(ctx context.Context, query string, before workflow.Instant, continuation string) ([]string, string, error) {
 	docs, next, err := s.c.Page(ctx, Query{
-		Text:         "SELECT c.id FROM c WHERE c.state = @state",
-		Parameters:   map[string]any{"@state": string(state)},
-		Continuation: continuation,
+		Text: query, Parameters: map[string]any{"@before": before.String()}, Continuation: continuation,
 	})
 	if err != nil {
 		return nil, "", err

@@ -4,5 +4,7 @@
 // sub-queue.
 //
 // An entry's id is its source and its sequence number there, so that keeping
-// one thing twice leaves one entry.
+// one thing twice leaves one entry. Operators decide about it; what they did is
+// recorded in it (act.go), and nobody else changes or deletes it before it
+// expires.
 package quarantine

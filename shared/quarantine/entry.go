@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -33,6 +35,9 @@ type Entry struct {
 	TransactionID string    `json:"transactionId,omitempty"`
 	MessageID     string    `json:"messageId,omitempty"`
 	At            time.Time `json:"at"` // when it was first kept
+	// State and Acts are what operators have made of it.
+	State State `json:"state"`
+	Acts  []Act `json:"acts,omitempty"` // oldest first; see MaxActs
 	// TTL is how long the entry lives after its last write, in seconds.
 	TTL int `json:"ttl,omitempty"`
 }
@@ -50,6 +55,19 @@ func DeadLetterSource(queue string) string { return queue + ".deadletter" }
 func EntryID(source string, sequenceNumber int64) string {
 	return source + "." + strconv.FormatInt(sequenceNumber, 10)
 }
+
+// ValidEntryID reports whether id can be that of an entry of source.
+func ValidEntryID(source, id string) bool {
+	number, ok := strings.CutPrefix(id, source+".")
+	if !ok || !sourcePattern.MatchString(source) {
+		return false
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	return err == nil && EntryID(source, n) == id
+}
+
+// sourcePattern is what the names of hubs, queues and partitions are made of.
+var sourcePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,200}$`)
 
 // SetBody stores body: as it is if it is UTF-8 and has no control characters
 // but white space, which JSON would make six times as long; as base64 otherwise.

@@ -62,12 +62,13 @@ func New(c Config) *Service {
 	return &Service{c}
 }
 
-// Keep stores an entry; twice is once. It fills in ID, At and TTL. An entry that
+// Keep stores an entry; twice is once. It fills in ID, At, State and TTL. An entry that
 // the store refuses as too large is stored without its body and properties: it
 // could never be a request, and must not block what comes behind it.
 func (s *Service) Keep(ctx context.Context, e Entry) error {
 	e.ID = EntryID(e.Source, e.SequenceNumber)
 	e.At = s.c.Now().UTC().Truncate(time.Millisecond)
+	e.State = Kept
 	e.TTL = int(s.c.Keep / time.Second)
 	err := s.c.Store.Put(ctx, e)
 	if failure.Is(err, failure.Invalid) {

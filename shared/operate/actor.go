@@ -1,0 +1,64 @@
+package operate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+)
+
+// The largest lengths, in characters.
+const (
+	MaxBy  = 128
+	MaxWhy = 1000
+)
+
+// Actor is who acts, and why. Both are required.
+type Actor struct {
+	By  string // up to MaxBy characters
+	Why string // up to MaxWhy characters
+}
+
+func (a Actor) check(op, id string) error {
+	for _, part := range []struct {
+		name, text string
+		limit      int
+	}{{"by", a.By, MaxBy}, {"why", a.Why, MaxWhy}} {
+		if err := CheckText(part.text, part.limit); err != nil {
+			return failure.New(failure.Invalid, op, id, fmt.Errorf("%s %w", part.name, err))
+		}
+	}
+	return nil
+}
+
+// CheckText returns what is wrong with a text that says who or why: it must have
+// something to read in it, not more than limit characters, and no control
+// characters but line breaks and tabs.
+func CheckText(text string, limit int) error {
+	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }
+	switch {
+	case strings.TrimSpace(text) == "":
+		return errors.New("is required")
+	case utf8.RuneCountInString(text) > limit:
+		return fmt.Errorf("must have up to %d characters", limit)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, control):
+		return errors.New("must not have control characters")
+	}
+	return nil
+}
+
+// RefusedError is returned for what an operator can't do as things stand. It is
+// a conflict.
+type RefusedError struct {
+	ID     string // of the transaction or the entry
+	State  string // its state
+	Reason string // for people
+}
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s is %s: %s", e.ID, e.State, e.Reason) }
+
+// Unwrap makes e a conflict.
+func (e *RefusedError) Unwrap() error { return failure.New(failure.Conflict, "operate", e.ID, nil) }

@@ -1,0 +1,86 @@
+package operate
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Expectation is something that will happen to a transaction.
+type Expectation struct {
+	At   workflow.Instant `json:"at,omitzero"` // zero if it has no time
+	What string           `json:"what"`        // for people
+}
+
+// expect tells what will happen to a transaction, and when, the soonest first.
+func expect(d *workflow.Definition, p *workflow.Progress, now time.Time) []Expectation {
+	next := []Expectation{}
+	add := func(at workflow.Instant, format string, args ...any) {
+		next = append(next, Expectation{At: at, What: fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case p.State == workflow.Stuck:
+		add(workflow.Instant{}, "nothing by itself: it waits for an operator")
+	case p.State.Final():
+		expiry := p.EndedAt.Add(time.Duration(p.TTL) * time.Second)
+		if until := changeableUntil(d, p); now.Before(until) {
+			if until.After(expiry) {
+				until = expiry // nothing is known of it any more
+			}
+			add(workflow.At(until), "until then its client can cancel or reschedule it")
+		}
+		add(workflow.At(expiry), "its document expires")
+	default:
+		expectOfOpen(p, now, add)
+	}
+	if len(p.Outbox.Notices) > 0 {
+		add(p.Outbox.At, "%d notices of its rest are to be delivered", len(p.Outbox.Notices))
+	}
+	slices.SortStableFunc(next, func(a, b Expectation) int { return a.At.Compare(b.At.Time) })
+	return next
+}
+
+func expectOfOpen(p *workflow.Progress, now time.Time, add func(at workflow.Instant, format string, args ...any)) {
+	wake := message.WakeID(p.ID, string(p.WakeQueue), p.Wake)
+	switch {
+	case p.Lease.Live(now):
+		add(p.Lease.Until, "until then runner %s has it; steps in flight: %s", p.Lease.Runner, cmp.Or(strings.Join(p.InFlight(), ", "), "none"))
+		add(p.WakeAt, "wake %s takes it over if that runner is gone", wake)
+	case overdue(p.WakeAt, now):
+		add(p.WakeAt, "wake %s was due and nobody has answered it: Sweep sends another", wake)
+	default:
+		add(p.WakeAt, "wake %s goes on with it", wake)
+	}
+	for i := range p.Steps {
+		switch s := &p.Steps[i]; {
+		case !now.Before(s.NotBefore.Time):
+		case s.State == workflow.StepPending:
+			add(s.NotBefore, "step %s is tried again", s.Name)
+		case s.State == workflow.StepUndoing:
+			add(s.NotBefore, "the undo of step %s is tried again", s.Name)
+		}
+	}
+	if p.State != workflow.Compensating && !p.CompleteBy.IsZero() {
+		add(p.CompleteBy, "its time limit: what is not completed by then is undone")
+	}
+}
+
+// changeableUntil returns until when a Completed transaction can be changed.
+func changeableUntil(d *workflow.Definition, p *workflow.Progress) time.Time {
+	if p.State != workflow.Completed || d.ChangeableUntil == nil {
+		return time.Time{}
+	}
+	in := workflow.Input{TransactionID: p.ID, Revision: p.Revision, Request: p.Request, Results: map[string]json.RawMessage{}}
+	for _, s := range p.Steps {
+		if s.Result != nil {
+			in.Results[s.Name] = s.Result
+		}
+	}
+	return d.ChangeableUntil(in)
+}

@@ -1,0 +1,69 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Story is all that is known of one transaction.
+type Story struct {
+	// Transaction is its document, as it is stored.
+	Transaction *workflow.Progress `json:"transaction"`
+	// Overdue is as in Summary.
+	Overdue bool `json:"overdue"`
+	// Remaining are the undos that are left, in an order in which they can be
+	// made.
+	Remaining []Remaining `json:"remaining"`
+	// Next is what will happen, the soonest first.
+	Next []Expectation `json:"next"`
+	// Acts are what an operator can do: the last parts of paths.
+	Acts []string `json:"acts"`
+	// Quarantine are its entries in the quarantine, without their bodies;
+	// MoreInQuarantine is set when there are more of them.
+	Quarantine       []quarantine.Entry `json:"quarantine"`
+	MoreInQuarantine bool               `json:"moreInQuarantine"`
+}
+
+// The acts on a transaction.
+const (
+	ActRetry  = "retry"
+	ActGiveUp = "giveup"
+)
+
+// maxStoryEntries bounds the entries of the quarantine in a story.
+const maxStoryEntries = 100
+
+// Story returns all that is known of a transaction. NotFound if nothing is.
+func (s *Service) Story(ctx context.Context, id string) (Story, error) {
+	p, _, err := s.read(ctx, id)
+	if err != nil {
+		return Story{}, fmt.Errorf("story of transaction %s: %w", id, err)
+	}
+	now := s.now()
+	story := Story{
+		Transaction: p, Overdue: overdue(p.WakeAt, now), Remaining: remaining(s.c.Definition, p),
+		Next: expect(s.c.Definition, p, now), Acts: []string{}, Quarantine: []quarantine.Entry{},
+	}
+	if p.State == workflow.Stuck {
+		story.Acts = []string{ActRetry, ActGiveUp}
+	}
+	filter := quarantine.Filter{TransactionID: id, WithoutBodies: true}
+	for next := ""; ; {
+		var page []quarantine.Entry
+		page, next, err = s.c.Quarantine.Page(ctx, filter, next)
+		if err != nil {
+			return Story{}, fmt.Errorf("quarantine of transaction %s: %w", id, err)
+		}
+		story.Quarantine = append(story.Quarantine, page...)
+		if len(story.Quarantine) > maxStoryEntries || next == "" {
+			break
+		}
+	}
+	if len(story.Quarantine) > maxStoryEntries {
+		story.Quarantine, story.MoreInQuarantine = story.Quarantine[:maxStoryEntries], true
+	}
+	return story, nil
+}

@@ -1,0 +1,139 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Summary is a transaction in a list.
+type Summary struct {
+	ID       string         `json:"id"`
+	State    workflow.State `json:"state"`
+	Cause    workflow.Cause `json:"cause,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
+	Revision int            `json:"revision"`
+	// ChangedAt is when the document was last written, to the second.
+	ChangedAt   workflow.Instant `json:"changedAt,omitzero"`
+	AcceptedAt  workflow.Instant `json:"acceptedAt,omitzero"`
+	EndedAt     workflow.Instant `json:"endedAt,omitzero"`
+	WakeAt      workflow.Instant `json:"wakeAt,omitzero"`
+	DeadLetters int              `json:"deadLetters,omitempty"`
+	// Overdue is set for one whose wake nobody has answered for so long that
+	// Sweep should have come to it.
+	Overdue bool `json:"overdue"`
+}
+
+// overdueAfter is longer than Sweep needs to find an overdue wake.
+const overdueAfter = 2 * time.Minute
+
+func overdue(wakeAt workflow.Instant, now time.Time) bool {
+	return !wakeAt.IsZero() && now.Sub(wakeAt.Time) > overdueAfter
+}
+
+// List returns a page of the transactions in a state, in the manner of Listing.
+func (s *Service) List(ctx context.Context, state workflow.State, continuation string) ([]Summary, string, error) {
+	page, next, err := s.c.Listing.ByState(ctx, state, continuation)
+	if err != nil {
+		return nil, "", fmt.Errorf("list transactions in state %s: %w", state, err)
+	}
+	now := s.now()
+	for i := range page {
+		page[i].Overdue = overdue(page[i].WakeAt, now)
+	}
+	return page, next, nil
+}
+
+// Acted is what has become of a transaction by an act.
+type Acted struct {
+	ID    string         `json:"id"`
+	State workflow.State `json:"state"`
+	// Repeated is set when the same act, by the same operator and for the same
+	// reason, was on record already: nothing was done.
+	Repeated bool `json:"repeated"`
+}
+
+// Retry has a Stuck transaction undone again, with fresh counters. It returns
+// when that is on record; what comes of it is told by the transaction. A
+// transaction that is not Stuck is refused.
+func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) {
+	return s.act(ctx, id, workflow.EventRetryUndo, a, func(p *workflow.Progress, now time.Time) error {
+		if err := p.RetryUndo(a.By, a.Why, now); err != nil {
+			return err
+		}
+		p.RaiseWake(now)
+		return nil
+	})
+}
+
+// GiveUp ends a Stuck transaction that can't be undone; the actor's Why says
+// what was done about it by hand. A transaction that is not Stuck is refused.
+func (s *Service) GiveUp(ctx context.Context, id string, a Actor) (Acted, error) {
+	return s.act(ctx, id, workflow.EventGiveUp, a, func(p *workflow.Progress, now time.Time) error {
+		return p.GiveUp(a.By, a.Why, now, s.c.Limits)
+	})
+}
+
+func (s *Service) act(ctx context.Context, id string, event workflow.Event, a Actor,
+	change func(*workflow.Progress, time.Time) error) (Acted, error) {
+	op := string(event) + " of transaction"
+	if err := a.check(op, id); err != nil {
+		return Acted{}, err
+	}
+	now, repeated := s.now(), false
+	p, err := s.updateTransaction(ctx, id, func(p *workflow.Progress) (bool, error) {
+		last := lastOf(p, event, a)
+		switch {
+		case last != nil && last.At.Equal(now): // our own write, whose answer was lost
+			return false, nil
+		case p.State == workflow.Stuck:
+			return true, change(p, now)
+		case last != nil:
+			repeated = true
+			return false, nil
+		}
+		return false, &RefusedError{ID: id, State: string(p.State), Reason: "only a transaction that is Stuck can be retried or given up"}
+	})
+	if err != nil {
+		return Acted{}, fmt.Errorf("%s %s: %w", op, id, err)
+	}
+	s.c.Logger.InfoContext(ctx, "operator acted", telemetry.KeyTransaction, id, telemetry.KeyState, p.State,
+		"event", event, "by", a.By, "repeated", repeated)
+	s.send(ctx, p)
+	return Acted{ID: id, State: p.State, Repeated: repeated}, nil
+}
+
+func (s *Service) updateTransaction(ctx context.Context, id string, change func(*workflow.Progress) (bool, error)) (*workflow.Progress, error) {
+	return update(ctx,
+		func(ctx context.Context) (*workflow.Progress, string, error) { return s.read(ctx, id) },
+		change,
+		func(ctx context.Context, p *workflow.Progress, etag string) error {
+			_, err := s.c.Transactions.Replace(ctx, p, etag)
+			return err
+		})
+}
+
+// lastOf returns the latest entry of the event in the history if it is by that
+// actor, for that reason.
+func lastOf(p *workflow.Progress, event workflow.Event, a Actor) *workflow.Entry {
+	for i := len(p.History) - 1; i >= 0; i-- {
+		if e := &p.History[i]; e.Event == event {
+			if e.By == a.By && e.Reason == a.Why {
+				return e
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// send sends what a transaction asks for once it is saved. The act is on record
+// by then: what can't be sent now, Sweep sends.
+func (s *Service) send(ctx context.Context, p *workflow.Progress) {
+	if err := s.c.Waker.Successor(ctx, p); err != nil {
+		s.c.Logger.WarnContext(ctx, "wake of an operator's act is left to Sweep", telemetry.KeyTransaction, p.ID, telemetry.KeyError, err)
+	}
+}

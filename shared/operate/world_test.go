@@ -1,0 +1,153 @@
+package operate_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+// world is a system whose operators are at work.
+type world struct {
+	*runnertest.World
+	t       *testing.T
+	operate *operate.Service
+	entries *quarantinetest.Memory
+	refused bool // the hotel refuses its undo
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	definition := workflowtest.Trip()
+	w := &world{World: runnertest.New(t, definition, 1, nil), t: t}
+	w.entries = quarantinetest.NewMemory(w.Gate)
+	w.operate = operate.New(operate.Config{
+		Transactions: w.Store, Listing: listing{w.Store}, Quarantine: w.entries, Operations: w.Schedule, Waker: w.Runner,
+		Definition: definition, Limits: w.Runner.Budgets.Limits(), Now: w.Clock.Now, Logger: slog.New(slog.DiscardHandler),
+	})
+	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
+		if w.refused && req.Undo && req.Call.Backend == "hotel" {
+			return new(runnertest.Refused(405, "no way back"))
+		}
+		return nil
+	}
+	return w
+}
+
+// listing lists what a store in memory has, in one page behind an empty one.
+type listing struct{ store *workflowtest.Store }
+
+func (l listing) ByState(_ context.Context, state workflow.State, continuation string) ([]operate.Summary, string, error) {
+	switch continuation {
+	case "":
+		return nil, "more", nil
+	case "more":
+	default:
+		return nil, "", failure.New(failure.Invalid, "page", continuation, nil)
+	}
+	var page []operate.Summary
+	for _, p := range l.store.All() {
+		if p.State == state {
+			page = append(page, operate.Summary{ID: p.ID, State: p.State, WakeAt: p.WakeAt})
+		}
+	}
+	return page, "", nil
+}
+
+var ada = operate.Actor{By: "ada", Why: "the hotel is back"}
+
+// stuck makes transaction t Stuck: its client cancels it, and the hotel refuses
+// the undo.
+func (w *world) stuck() *workflow.Progress {
+	w.t.Helper()
+	w.refused = true
+	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Settle()
+	w.Post(workflow.OperationCancel, "t", "op-2", nil)
+	w.Settle()
+	return w.want(workflow.Stuck)
+}
+
+// want returns transaction t, which must be in that state.
+func (w *world) want(state workflow.State) *workflow.Progress {
+	w.t.Helper()
+	p := w.Store.Get("t")
+	if p == nil || p.State != state {
+		w.t.Fatalf("t is not %s:\n%s", state, runnertest.Describe(p))
+	}
+	return p
+}
+
+// keep puts a body into quarantine, as entry 1 of the deliveries' dead letters.
+func (w *world) keep(body []byte) quarantine.Entry {
+	w.t.Helper()
+	e := quarantine.Entry{
+		Source: quarantine.DeadLetterSource("deliveries"), SequenceNumber: 1, Reason: "MaxDeliveryCountExceeded",
+		State: quarantine.Kept, TransactionID: quarantine.TransactionOf(body), At: w.Clock.Now(), Properties: map[string]any{"k": "v"},
+	}
+	e.ID = quarantine.EntryID(e.Source, e.SequenceNumber)
+	e.SetBody(body)
+	if err := w.entries.Put(context.Background(), e); err != nil {
+		w.t.Fatal(err)
+	}
+	return e
+}
+
+func (w *world) keepMessage(e message.Envelope) quarantine.Entry {
+	w.t.Helper()
+	body, err := e.Encode()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.keep(body)
+}
+
+// entry returns the entry as it is now.
+func (w *world) entry() quarantine.Entry {
+	w.t.Helper()
+	all := w.entries.All()
+	if len(all) != 1 {
+		w.t.Fatalf("entries %+v", all)
+	}
+	return all[0]
+}
+
+// at lets the nth effect of that name have a fate, and all others pass. The
+// result tells whether there was such an effect.
+func (w *world) at(effect string, n int, fate workflowtest.Fate) (struck *bool) {
+	seen, struck := 0, new(bool)
+	w.Gate.Decide = func(name string, _ int) workflowtest.Fate {
+		if name == effect {
+			seen++
+		}
+		if name != effect || seen != n {
+			return workflowtest.Pass
+		}
+		*struck = true
+		return fate
+	}
+	return struck
+}
+
+// acts counts an operator's acts of that kind in the history of t.
+func (w *world) acts(event workflow.Event) int {
+	n := 0
+	for _, e := range w.Store.Get("t").History {
+		if e.Event == event && e.By != "" {
+			n++
+		}
+	}
+	return n
+}
+
+const moment = time.Second
