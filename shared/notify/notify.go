@@ -1,0 +1,201 @@
+// Package notify tells a receiver that a transaction has come to rest, in a
+// final state or Stuck. The notices wait in the outbox of the transaction's
+// document, where the save that ended it has put them; a message of the queue
+// notifications asks for their delivery. So a notice is sent at least once, the
+// notices of one transaction in their order, and the workflow waits for none of
+// it: whatever becomes of the message, Sweep finds an outbox that is overdue.
+//
+// Reading order: notify.go (one message), outbox.go (what is written), event.go
+// (what is sent). The package webhook sends, standardwebhooks signs.
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Receiver is who is told. It is safe for concurrent use.
+type Receiver interface {
+	// Post sends an event once and returns nil when the receiver has taken it.
+	// After an error it may have taken it all the same; failure.RetryAfter tells
+	// when it may be asked again. Post may wait for its turn, as long as ctx
+	// leaves time for a call behind it.
+	Post(ctx context.Context, e Event) error
+}
+
+// Announcer sends the message that asks for the delivery of a transaction's
+// notices, when the outbox says so; sending it again is harmless.
+type Announcer interface {
+	Announce(ctx context.Context, p *workflow.Progress) error
+}
+
+// Store is the part of workflow.Store that is used here.
+type Store interface {
+	Read(ctx context.Context, id string) (*workflow.Progress, string, error)
+	Replace(ctx context.Context, p *workflow.Progress, etag string) (string, error)
+}
+
+// Config is what a Service works with. All fields are required, but Receiver.
+type Config struct {
+	// Receiver may be nil: then nobody is told, and messages are finished with as
+	// they come.
+	Receiver  Receiver
+	Store     Store
+	Announcer Announcer
+	Source    string // of the events, a URI reference
+	// GiveUpAfter is how old a notice that can't be delivered may become.
+	GiveUpAfter time.Duration
+	CallTimeout time.Duration // that Post may take for a call
+	// InvocationTimeout bounds one message: no call starts that could end after
+	// it.
+	InvocationTimeout time.Duration
+	LaterMin          time.Duration // the first delay after a failure
+	LaterMax          time.Duration // the longest
+	Now               func() time.Time
+	// Pause waits, or returns the context's error early.
+	Pause func(ctx context.Context, d time.Duration) error
+	// Jitter gives a random fraction in [0,1).
+	Jitter func() float64
+	Log    *slog.Logger
+}
+
+// Service is the Notify function's work. It is safe for concurrent use and keeps
+// nothing between messages.
+type Service struct{ c Config }
+
+// New returns the service.
+func New(c Config) *Service { return &Service{c} }
+
+// Handle delivers the notices that wait in a transaction's outbox. Nil means
+// that the message is finished with: nothing waits, or another message will come
+// for what does. message.ErrUnreadable, for an operation, means that it belongs
+// into the quarantine; any other error that it must come again.
+func (s *Service) Handle(ctx context.Context, e message.Envelope) error {
+	if e.Operation != "" {
+		return fmt.Errorf("%w: operation %s of transaction %s in the notifications queue", message.ErrUnreadable, e.OperationID, e.TransactionID)
+	}
+	if s.c.Receiver == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.c.InvocationTimeout)
+	defer cancel()
+	last := s.c.Now().Add(s.c.InvocationTimeout - s.c.CallTimeout) // for a call to start
+	d, err := s.open(ctx, e.TransactionID)
+	switch {
+	case failure.Is(err, failure.NotFound):
+		s.c.Log.WarnContext(ctx, "notices expired with their transaction", telemetry.KeyTransaction, e.TransactionID)
+		return nil
+	case err != nil:
+		return err
+	case d.empty():
+		return nil
+	case e.Wake != d.p.Outbox.Wake && s.c.Now().Before(d.p.Outbox.At.Time):
+		// An old message, and the outbox was put off: the latest wake's message
+		// is the one. It may be that it was never sent.
+		return s.c.Announcer.Announce(ctx, d.p)
+	}
+	for !d.empty() {
+		if s.c.Now().After(last) {
+			return s.goOn(ctx, d)
+		}
+		if err := s.post(ctx, d.p.ID, d.p.Outbox.Notices[0]); err != nil {
+			return s.putOff(ctx, d, err)
+		}
+		if err := s.taken(ctx, d, d.p.Outbox.Notices[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// post sends one notice.
+func (s *Service) post(ctx context.Context, id string, n workflow.Notice) error {
+	e, err := newEvent(s.c.Source, id, n, telemetry.TraceParent(ctx))
+	if err != nil {
+		return err
+	}
+	if err := s.c.Receiver.Post(ctx, e); err != nil {
+		return err
+	}
+	s.c.Log.DebugContext(ctx, "notice delivered", telemetry.KeyTransaction, id, telemetry.KeyState, n.State, "event", e.ID)
+	return nil
+}
+
+// taken takes a delivered notice out of the outbox.
+func (s *Service) taken(ctx context.Context, d *document, n workflow.Notice) error {
+	_, err := s.change(ctx, d, func(p *workflow.Progress) { p.Notified(n.Number) })
+	return err
+}
+
+// goOn leaves what is left to another message, at once: the time is up.
+func (s *Service) goOn(ctx context.Context, d *document) error {
+	changed, err := s.change(ctx, d, func(p *workflow.Progress) { p.RaiseNotice(s.c.Now()) })
+	if !changed {
+		return err
+	}
+	return s.c.Announcer.Announce(ctx, d.p)
+}
+
+// putOff leaves what is left to a later message, since the receiver did not take
+// the first of it. What is too old by then is given up.
+func (s *Service) putOff(ctx context.Context, d *document, cause error) error {
+	jitter := s.c.Jitter()
+	var given []workflow.Notice
+	changed, err := s.change(ctx, d, func(p *workflow.Progress) {
+		now := s.c.Now()
+		laters := p.Outbox.Laters + 1
+		if given = tooOld(p.Outbox.Notices, now.Add(-s.c.GiveUpAfter)); len(given) > 0 {
+			p.Notified(given[len(given)-1].Number)
+		}
+		if len(p.Outbox.Notices) > 0 {
+			p.Outbox.Laters = laters
+			p.RaiseNotice(now.Add(s.delay(laters, jitter, failure.RetryAfter(cause))))
+		}
+	})
+	if err != nil {
+		return errors.Join(err, cause)
+	}
+	if !changed { // another message has delivered it all
+		return nil
+	}
+	s.c.Log.WarnContext(ctx, "notices not delivered", telemetry.KeyTransaction, d.p.ID, telemetry.KeyAttempt, d.p.Outbox.Laters,
+		"next", d.p.Outbox.At, telemetry.KeyError, cause)
+	for _, n := range given {
+		s.c.Log.ErrorContext(ctx, "notice given up", telemetry.KeyTransaction, d.p.ID, "event", eventID(d.p.ID, n),
+			telemetry.KeyState, n.State, "at", n.At, telemetry.KeyError, cause)
+	}
+	if d.empty() {
+		return nil
+	}
+	return s.c.Announcer.Announce(ctx, d.p)
+}
+
+// tooOld returns the first of the notices that are from before the given time.
+func tooOld(notices []workflow.Notice, before time.Time) []workflow.Notice {
+	for i, n := range notices {
+		if !n.At.Before(before) {
+			return notices[:i]
+		}
+	}
+	return notices
+}
+
+// delay is the time to the nth attempt in a row, and not before the receiver
+// wants one. All that wait for the same are told the same, so a part of the
+// delay is added there: they do not come back at one instant.
+func (s *Service) delay(n int, jitter float64, retryAfter time.Duration) time.Duration {
+	delay := workflow.Backoff{Min: s.c.LaterMin, Max: s.c.LaterMax, Jitter: jitter}.Delay(n)
+	if retryAfter > 0 {
+		asked := min(retryAfter, workflow.MaxRetryAfter) + time.Duration(jitter*float64(delay)/2)
+		return max(delay, asked)
+	}
+	return delay
+}

@@ -1,0 +1,152 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/bulkhead"
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+)
+
+// Breaker says when the receiver counts as down, and when it is tried again.
+type Breaker struct {
+	FailureRatio float64       // share of the calls in Window that must have failed, in (0,1]
+	MinCalls     int           // that there must be in Window
+	Window       time.Duration // how far back calls count
+	// Delay is how long no call is made then; up to a quarter is added at random,
+	// so that the instances don't try again in step. Not shorter than a call:
+	// those from before must not be taken for probes.
+	Delay  time.Duration
+	Probes int // calls after Delay, which must all succeed
+}
+
+func (b Breaker) validate(call time.Duration) error {
+	switch {
+	case !(b.FailureRatio > 0 && b.FailureRatio <= 1), b.MinCalls <= 0, b.Window <= 0, b.Probes <= 0:
+		return errors.New("a number of the breaker is not positive")
+	case b.Delay < call:
+		return fmt.Errorf("breaker delay %v is shorter than a call's time %v", b.Delay, call)
+	}
+	return nil
+}
+
+// errNotSent is the cause of an event that was not sent: its turn has not come.
+var errNotSent = errors.New("not sent: the receiver is down, or too slow")
+
+// recheck is how often an event that waits looks whether its turn has come.
+const recheck = 250 * time.Millisecond
+
+// gate lets so many calls through as the receiver bears. It keeps time by the
+// process's clock.
+type gate struct {
+	places   bulkhead.Bulkhead[any]
+	breaker  circuitbreaker.CircuitBreaker[any]
+	patience time.Duration
+	call     time.Duration
+
+	mu    sync.Mutex
+	quiet time.Time // until which the receiver has asked for no calls
+}
+
+func newGate(c Config) *gate {
+	b := c.Breaker
+	return &gate{
+		patience: c.Patience, call: c.CallTimeout, places: bulkhead.New[any](uint(c.Concurrency)),
+		breaker: circuitbreaker.NewBuilder[any]().
+			WithFailureRateThreshold(b.FailureRatio, uint(b.MinCalls), b.Window).
+			WithRandomDelay(b.Delay, b.Delay+b.Delay/4).
+			WithSuccessThreshold(uint(b.Probes)).
+			OnStateChanged(func(e circuitbreaker.StateChangedEvent) {
+				level := slog.LevelInfo
+				if e.NewState == circuitbreaker.OpenState {
+					level = slog.LevelWarn
+				}
+				c.Log.Log(e.Context(), level, "circuit breaker of the receiver of notices changed its state",
+					"from", e.OldState.String(), telemetry.KeyState, e.NewState.String())
+			}).
+			Build(),
+	}
+}
+
+// enter waits for a turn, up to the patience and as long as ctx leaves time for
+// a call. The call's answer, empty if there is none, is to be given to leave.
+// The error is that there was no turn; then wait is how long there will be none
+// for sure.
+func (g *gate) enter(ctx context.Context) (leave func(context.Context, answer), wait time.Duration, err error) {
+	end := time.Now().Add(g.patience)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Add(-g.call).Before(end) {
+		end = deadline.Add(-g.call)
+	}
+	waiting, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	for {
+		closed := g.closed()
+		if closed == 0 {
+			if leave := g.pass(waiting); leave != nil {
+				return leave, 0, nil
+			}
+			closed = min(recheck, g.call) // the probes are under way
+		}
+		timer := time.NewTimer(closed)
+		select {
+		case <-timer.C:
+		case <-waiting.Done():
+			timer.Stop()
+			return nil, g.closed(), errNotSent
+		}
+	}
+}
+
+// pass takes a place and the breaker's leave to call, nil if one can't be had.
+func (g *gate) pass(ctx context.Context) func(context.Context, answer) {
+	if g.places.AcquirePermit(ctx) != nil {
+		return nil
+	}
+	// The breaker comes last, since each of its permits needs a result.
+	if g.closed() > 0 || !g.breaker.TryAcquirePermit() {
+		g.places.ReleasePermit()
+		return nil
+	}
+	return func(ctx context.Context, a answer) {
+		g.record(ctx, a)
+		g.places.ReleasePermit()
+	}
+}
+
+// closed returns for how long there will be no call, 0 if there may be one.
+func (g *gate) closed() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(0, time.Until(g.quiet), g.breaker.RemainingDelay())
+}
+
+// record learns from a call. A receiver that has too much to do (429) counts as
+// one that is down: it may not say for how long it wants to be left alone.
+func (g *gate) record(ctx context.Context, a answer) {
+	switch {
+	case a.status == 0 && errors.Is(ctx.Err(), context.Canceled):
+		// The caller gave up, which says nothing about the receiver. A probe must
+		// have a result all the same, or its permit would be lost for ever.
+		if g.breaker.IsHalfOpen() {
+			g.breaker.RecordFailure()
+		}
+	case a.taken():
+		g.breaker.RecordSuccess()
+	default:
+		g.breaker.RecordFailure()
+	}
+	if a.taken() || a.retryAfter == 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if until := time.Now().Add(a.retryAfter); until.After(g.quiet) {
+		g.quiet = until
+	}
+}
