@@ -19,7 +19,7 @@ type Budgets struct {
 	CompleteBy        time.Duration // from the start of a run to its expiry
 	DocumentTTL       time.Duration // that a final transaction is kept; whole seconds
 	InPlaceAttempts   int           // of a call, in one go
-	UndoAttempts      int           // wakes that may put an undo off before Stuck
+	UndoAttempts      int           // wakes after which a sent undo has failed, before Stuck
 	DeadLetters       int           // of one transaction before Stuck
 	Notify            bool          // tell somebody when a transaction comes to rest
 }
@@ -30,7 +30,7 @@ func DefaultBudgets() Budgets {
 		CallTimeout: 2 * time.Second, StepTimeout: 10 * time.Second, InvocationTimeout: 45 * time.Second,
 		Lease: time.Minute, LaterMin: 5 * time.Second, LaterMax: 5 * time.Minute,
 		CompleteBy: 24 * time.Hour, DocumentTTL: 30 * 24 * time.Hour,
-		InPlaceAttempts: 3, UndoAttempts: 12, DeadLetters: 3,
+		InPlaceAttempts: 3, UndoAttempts: 400, DeadLetters: 3,
 	}
 }
 

@@ -39,10 +39,11 @@ func (s *session) attempt(ctx context.Context, step string, req Request) workflo
 }
 
 // logFailure warns of what may need somebody's eyes. A service that said no, or
-// that it is busy, works as it should.
+// that it is busy, works as it should, and so does a limit on this side, which
+// refuses a call with a time to wait.
 func (s *session) logFailure(ctx context.Context, step string, req Request, f workflow.Finished) {
 	o, level := f.Outcome, slog.LevelWarn
-	if o.Effect == workflow.EffectNo && o.Status != 0 {
+	if o.Effect == workflow.EffectNo && (o.Status != 0 || o.RetryAfter > 0) {
 		level = slog.LevelInfo
 	}
 	s.r.Log.Log(ctx, level, "call failed", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step, telemetry.KeyOperation, req.OperationID,

@@ -53,7 +53,11 @@ func New(c Config) (*Runner, error) {
 	if c.Store == nil || c.Caller == nil || c.Sender == nil || c.Now == nil || c.Pause == nil || c.Random == nil || c.Log == nil {
 		errs = append(errs, errors.New("a required field is missing"))
 	}
-	for _, q := range []workflow.Queue{workflow.QueueDeliveries, workflow.QueueCompensations} {
+	queues := []workflow.Queue{workflow.QueueDeliveries, workflow.QueueCompensations}
+	if c.Budgets.Notify {
+		queues = append(queues, workflow.QueueNotifications)
+	}
+	for _, q := range queues {
 		if c.Queues[q] == "" {
 			errs = append(errs, fmt.Errorf("queue %s has no name", q))
 		}

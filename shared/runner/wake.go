@@ -11,28 +11,49 @@ import (
 )
 
 // Successor sends the transaction's current wake, which must have been saved.
-// A transaction that rests has none. Sending one wake again is harmless.
+// A transaction that rests has none. Sending one wake again is harmless. Where
+// somebody is to be told that it came to rest, the message for that is sent, too:
+// a failure of it is none of the transaction's, and left to Sweep.
 func (r *Runner) Successor(ctx context.Context, p *workflow.Progress) error {
-	if p.Rests() {
-		return nil
+	if !p.Rests() {
+		if err := r.send(ctx, p, p.WakeQueue, p.Wake, p.WakeAt); err != nil {
+			return fmt.Errorf("send wake %d of transaction %s: %w", p.Wake, p.ID, err)
+		}
 	}
+	// Who has put notices off has sent the message himself.
+	if r.Budgets.Notify && len(p.Outbox.Notices) > 0 && p.Outbox.Laters == 0 {
+		if err := r.Announce(ctx, p); err != nil {
+			r.Log.WarnContext(ctx, "notices are left to Sweep", telemetry.KeyTransaction, p.ID, telemetry.KeyError, err)
+		}
+	}
+	return nil
+}
+
+// Announce sends the message that asks for the delivery of the transaction's
+// notices, of the outbox's current number, which must have been saved. Sending
+// one again is harmless.
+func (r *Runner) Announce(ctx context.Context, p *workflow.Progress) error {
+	if err := r.send(ctx, p, workflow.QueueNotifications, p.Outbox.Wake, p.Outbox.At); err != nil {
+		return fmt.Errorf("ask for the notices of transaction %s, number %d: %w", p.ID, p.Outbox.Wake, err)
+	}
+	return nil
+}
+
+// send sends the message of a wake, which outlives the invocation.
+func (r *Runner) send(ctx context.Context, p *workflow.Progress, queue workflow.Queue, wake int, at workflow.Instant) error {
 	body, err := message.Envelope{
-		TransactionID: p.ID, Wake: p.Wake, AcceptedAt: p.AcceptedAt.Time, TraceParent: p.TraceParent,
+		TransactionID: p.ID, Wake: wake, AcceptedAt: p.AcceptedAt.Time, TraceParent: p.TraceParent,
 	}.Encode()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	err = r.Sender.Send(ctx, message.Queued{
-		Queue:     r.Queues[p.WakeQueue],
-		MessageID: message.WakeID(p.ID, string(p.WakeQueue), p.Wake),
-		Body:      body, At: p.WakeAt.Time, TraceParent: p.TraceParent,
+	return r.Sender.Send(ctx, message.Queued{
+		Queue:     r.Queues[queue],
+		MessageID: message.WakeID(p.ID, string(queue), wake),
+		Body:      body, At: at.Time, TraceParent: p.TraceParent,
 	})
-	if err != nil {
-		return fmt.Errorf("send wake %d of transaction %s: %w", p.Wake, p.ID, err)
-	}
-	return nil
 }
 
 // LogState writes one line per change of state; Stuck is an error, since an

@@ -81,7 +81,9 @@ func (v variable) load(s *Settings, getenv func(string) string, backends string)
 }
 
 // isBackend reports whether the default comes from WEBSITE_HOSTNAME.
-func (v variable) isBackend() bool { return strings.HasSuffix(v.name, "_URL") }
+func (v variable) isBackend() bool {
+	return strings.HasPrefix(v.name, "BACKEND_") && strings.HasSuffix(v.name, "_URL")
+}
 
 // backendsAt returns the URL of this app's own functions: plain HTTP on this
 // machine, HTTPS elsewhere.
@@ -93,8 +95,14 @@ func backendsAt(hostname string) string {
 	if name, _, err := net.SplitHostPort(hostname); err == nil {
 		host = name
 	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+	if isLoopback(host) {
 		return "http://" + hostname + "/api"
 	}
 	return "https://" + hostname + "/api"
+}
+
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

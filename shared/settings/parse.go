@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // parser reads one variable into the settings. allowed says in words what it
@@ -87,6 +88,36 @@ func address(field func(*Settings) *string) parser {
 			return errors.New("is not such a URL")
 		}
 		*field(s) = strings.TrimRight(value, "/")
+		return nil
+	}}
+}
+
+// webhook reads a URL to which something leaves the system. A key in it would
+// show in logs, so that there is no query.
+func webhook(field func(*Settings) *string) parser {
+	return parser{"a URL with https, or with http to this machine, without query; or nothing", func(s *Settings, value string) error {
+		if value == "" {
+			return nil
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			return errors.New("is not such a URL")
+		}
+		if u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
+			return errors.New("is not safe from being read on its way")
+		}
+		*field(s) = value
+		return nil
+	}}
+}
+
+// reference reads a URI reference (RFC 3986, section 4.1).
+func reference(field func(*Settings) *string) parser {
+	return parser{"a URI reference", func(s *Settings, value string) error {
+		if _, err := url.Parse(value); err != nil || strings.ContainsFunc(value, unicode.IsSpace) {
+			return errors.New("is not one")
+		}
+		*field(s) = value
 		return nil
 	}}
 }

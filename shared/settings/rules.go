@@ -3,6 +3,8 @@ package settings
 import (
 	"fmt"
 	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
 )
 
 // Rule is a relation that must hold between settings.
@@ -31,6 +33,8 @@ func (s Settings) Rules() []Rule {
 	}
 	return []Rule{
 		less("CALL_TIMEOUT_SECONDS", b.Call, "STEP_TIMEOUT_SECONDS", b.Step, "a step needs room for a second attempt"),
+		upTo("CALL_TIMEOUT_SECONDS", b.Call, "BREAKER_DELAY_SECONDS", s.Backends.Breaker.Delay,
+			"the calls from before the opening must have ended when others are tried"),
 		less("STEP_TIMEOUT_SECONDS", b.Step, "INVOCATION_TIMEOUT_SECONDS", b.Invocation, "an invocation runs several steps and saves"),
 		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LEASE_SECONDS", b.Lease, "a runner must have stopped before its lease ends"),
 		{[]string{"CALL_TIMEOUT_SECONDS", "LEASE_SECONDS"}, fmt.Sprintf(
@@ -64,5 +68,20 @@ func (s Settings) Rules() []Rule {
 			"EVENTHUB_CONSUMER_GROUP must not be $Default: Relay reads there what its trigger has skipped", s.ConsumerGroup != "$Default"},
 		{[]string{"DELIVERIES_QUEUE", "COMPENSATIONS_QUEUE"},
 			"DELIVERIES_QUEUE and COMPENSATIONS_QUEUE must be two queues", s.DeliveriesQueue != s.CompensationsQueue},
+		{[]string{"NOTIFICATIONS_QUEUE"}, "NOTIFICATIONS_QUEUE must be a queue of its own: a receiver that is down must not hold up the others",
+			s.NotificationsQueue != s.DeliveriesQueue && s.NotificationsQueue != s.CompensationsQueue},
+		{[]string{"NOTIFY_URL", "NOTIFY_SIGNING_KEY"}, "NOTIFY_URL needs NOTIFY_SIGNING_KEY: its receiver must be able to tell who sends",
+			!s.Notify.On() || s.Notify.Key.Set()},
+		{[]string{"NOTIFY_SIGNING_KEY"}, "NOTIFY_SIGNING_KEY must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.Key)},
+		{[]string{"NOTIFY_SIGNING_KEY_PREVIOUS"}, "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.PreviousKey)},
+		less("LATER_MAX_SECONDS", b.LaterMax, "NOTIFY_HOURS", s.Notify.GiveUpAfter, "a notice is tried more than once"),
+		less("NOTIFY_HOURS", s.Notify.GiveUpAfter, "DOCUMENT_TTL_DAYS", b.DocumentTTL, "a notice must not expire with its transaction unnoticed"),
 	}
+}
+
+// signs reports whether a secret is a signing key, if it is anything. It is a
+// rule and no parser, since a parser's fault shows the value.
+func signs(key Secret) bool {
+	_, err := standardwebhooks.ParseKey(key.Reveal())
+	return err == nil || !key.Set()
 }

@@ -27,20 +27,27 @@ type Settings struct {
 	ConsumerGroup      string
 	DeliveriesQueue    string
 	CompensationsQueue string
+	NotificationsQueue string
 	Database           string
 	SweepSchedule      string // NCRONTAB, six fields
+	// RelayQuiet is how long nothing must have happened in a partition before
+	// Sweep's timer hands over what the trigger has skipped there.
+	RelayQuiet time.Duration
 
 	Backends Backends
 	Budgets  Budgets
 	Writer   Writer
 	Fleet    Fleet
+	Notify   Notify
 
 	// CarrierDistanceKm is the distance between pickup and drop-off above which
 	// a third-party carrier is needed.
 	CarrierDistanceKm float64
 	// EventConcurrency is how many events of one function run at once here.
 	EventConcurrency int
-	LogLevel         slog.Level
+	// CrashPlan and CrashLog are files of fault injection; see package crash.
+	CrashPlan, CrashLog string
+	LogLevel            slog.Level
 }
 
 // Backends says where the steps' services are.
@@ -53,8 +60,20 @@ type Backends struct {
 	// Key is the function key that goes with every call, if the backends are
 	// functions that want one.
 	Key Secret
-	// Concurrency is how many calls to one backend are under way at most.
+	// Concurrency is how many calls to one backend are under way at most, in
+	// one handler: the total is this times the instances.
 	Concurrency int
+	Breaker     Breaker
+}
+
+// Breaker says when the calls to a backend that is down are given up, and for
+// how long.
+type Breaker struct {
+	FailureRatio float64       // share of the calls in Window that must have failed
+	MinCalls     int           // that there must be in Window
+	Window       time.Duration // how far back calls count
+	Delay        time.Duration // without any call
+	Probes       int           // calls after it, which must all succeed
 }
 
 // Budgets are the system's times and counts that depend on each other; see
@@ -78,9 +97,25 @@ type Budgets struct {
 	// MaxDeliveryCount is the queues'.
 	MaxDeliveryCount int
 	CallAttempts     int // of one step's call, in one invocation
-	UndoAttempts     int // wakes that may put an undo off before Stuck
+	UndoAttempts     int // wakes after which a sent undo has failed, before Stuck
 	DeadLetters      int // of one transaction before Stuck
 }
+
+// Notify says who is told that a transaction came to rest.
+type Notify struct {
+	URL string // empty: nobody
+	// Key and PreviousKey sign, in the form of package standardwebhooks. The
+	// second is set while the first is being replaced.
+	Key, PreviousKey Secret
+	Source           string // of the CloudEvents, a URI reference
+	// GiveUpAfter is how old a notice that can't be delivered becomes.
+	GiveUpAfter time.Duration
+	// Concurrency is how many calls are under way at most, in one handler.
+	Concurrency int
+}
+
+// On reports whether anybody is told.
+func (n Notify) On() bool { return n.URL != "" }
 
 // Writer is how Ingest groups events.
 type Writer struct {

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	hub    = "Endpoint=sb://127.0.0.1:5672;SharedAccessKeyName=Root;SharedAccessKey=verysecret;UseDevelopmentEmulator=true;"
-	cosmos = "AccountEndpoint=http://127.0.0.1:8081;AccountKey=verysecret=="
+	hub        = "Endpoint=sb://127.0.0.1:5672;SharedAccessKeyName=Root;SharedAccessKey=verysecret;UseDevelopmentEmulator=true;"
+	signingKey = "whsk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	cosmos     = "AccountEndpoint=http://127.0.0.1:8081;AccountKey=verysecret=="
 )
 
 // env is a working environment with some changes; an empty value unsets.
@@ -47,19 +48,21 @@ func TestDefaults(t *testing.T) {
 		ServiceBus: settings.Connection{ConnectionString: settings.NewSecret(hub)},
 		CosmosDB:   settings.Connection{ConnectionString: settings.NewSecret(cosmos)},
 		EventHub:   "delivery-requests", ConsumerGroup: "relay",
-		DeliveriesQueue: "deliveries", CompensationsQueue: "compensations",
-		Database: "fabrikam", SweepSchedule: "*/30 * * * * *",
-		Backends: settings.Backends{Account: own, Package: own, Transportation: own, Drone: own, Delivery: own, Concurrency: 256},
+		DeliveriesQueue: "deliveries", CompensationsQueue: "compensations", NotificationsQueue: "notifications",
+		Database: "fabrikam", SweepSchedule: "*/30 * * * * *", RelayQuiet: 2 * time.Minute,
+		Backends: settings.Backends{Account: own, Package: own, Transportation: own, Drone: own, Delivery: own, Concurrency: 256,
+			Breaker: settings.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3}},
 		Budgets: settings.Budgets{
 			Call: 2 * time.Second, Step: 10 * time.Second, Invocation: 45 * time.Second,
 			MessageLock: time.Minute, LockRenewal: 5 * time.Minute, FunctionTimeout: 5 * time.Minute,
 			LaterMin: 5 * time.Second, LaterMax: 5 * time.Minute, Lease: time.Minute,
 			DuplicateWindow: 10 * time.Minute, CompleteBy: 24 * time.Hour, DocumentTTL: 30 * 24 * time.Hour,
 			HubRetention: 7 * 24 * time.Hour, QueueTTL: 14 * 24 * time.Hour, Accept: 10 * time.Second, MaxDeliveryCount: 10,
-			CallAttempts: 3, UndoAttempts: 12, DeadLetters: 3,
+			CallAttempts: 3, UndoAttempts: 400, DeadLetters: 3,
 		},
 		Writer:            settings.Writer{BatchEvents: 500, BatchBytes: 262_144, BufferEvents: 5000},
 		Fleet:             settings.Fleet{Drones: 1000, Zones: 10, SpeedKmh: 60, CapacityKg: 20, TimeScale: 1},
+		Notify:            settings.Notify{Source: "/fabrikam/drone-delivery", GiveUpAfter: 72 * time.Hour, Concurrency: 16},
 		CarrierDistanceKm: 40,
 		EventConcurrency:  256,
 		LogLevel:          slog.LevelInfo,
@@ -91,6 +94,9 @@ func TestLoadReads(t *testing.T) {
 			func(s settings.Settings) any { return s.CosmosDB.String() }, "identity at https://a.documents.azure.com:443/"},
 		{"a plain value wins", []string{"ServiceBus__fullyQualifiedNamespace", "ns.servicebus.windows.net"},
 			func(s settings.Settings) any { return s.ServiceBus.Address }, ""},
+		{"receiver", []string{"NOTIFY_URL", "https://example.com/hook", "NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.URL }, "https://example.com/hook"},
+		{"receiver here", []string{"NOTIFY_URL", "http://127.0.0.1:1/hook", "NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.On() }, true},
+		{"no receiver, but a key", []string{"NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.On() }, false},
 		{"key", []string{"BACKEND_KEY", "k"}, func(s settings.Settings) any { return s.Backends.Key.Reveal() }, "k"},
 	}
 	for _, test := range tests {
@@ -132,6 +138,12 @@ func TestLoadRefuses(t *testing.T) {
 		{"no host name", []string{"WEBSITE_HOSTNAME", ""}, []string{
 			"BACKEND_ACCOUNT_URL: is not set", "BACKEND_PACKAGE_URL: is not set", "BACKEND_TRANSPORTATION_URL: is not set",
 			"BACKEND_DRONE_URL: is not set", "BACKEND_DELIVERY_URL: is not set"}},
+		{"receiver without TLS", []string{"NOTIFY_URL", "http://example.com", "NOTIFY_SIGNING_KEY", signingKey}, []string{`NOTIFY_URL: "http://example.com" is not safe from being read on its way; allowed: a URL with https`}},
+		{"receiver with a key", []string{"NOTIFY_URL", "https://example.com?code=1", "NOTIFY_SIGNING_KEY", signingKey}, []string{`NOTIFY_URL: "https://example.com?code=1" is not such a URL`}},
+		{"receiver of another kind", []string{"NOTIFY_URL", "ftp://127.0.0.1", "NOTIFY_SIGNING_KEY", signingKey}, []string{`NOTIFY_URL`}},
+		{"source", []string{"NOTIFY_SOURCE", "a b"}, []string{`NOTIFY_SOURCE: "a b" is not one`}},
+		{"signing keys", []string{"NOTIFY_URL", "https://example.com", "NOTIFY_SIGNING_KEY", "whsk_verysecret", "NOTIFY_SIGNING_KEY_PREVIOUS", "@Microsoft.KeyVault(SecretUri=https://verysecret)"},
+			[]string{"NOTIFY_SIGNING_KEY must be whsk_", "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_"}},
 		{"URL", []string{"BACKEND_DRONE_URL", "drones"}, []string{`BACKEND_DRONE_URL: "drones" is not such a URL`}},
 	}
 	for _, test := range tests {
@@ -159,7 +171,8 @@ func TestLoadRefuses(t *testing.T) {
 // TestRules breaks each rule by one variable and expects its line.
 func TestRules(t *testing.T) {
 	breaks := map[string][]string{
-		"CALL_TIMEOUT_SECONDS (10s)":                                        {"CALL_TIMEOUT_SECONDS", "10"},
+		"CALL_TIMEOUT_SECONDS (10s)": {"CALL_TIMEOUT_SECONDS", "10"},
+		"CALL_TIMEOUT_SECONDS (2s) must not be more than BREAKER_DELAY_SECONDS": {"BREAKER_DELAY_SECONDS", "1"},
 		"STEP_TIMEOUT_SECONDS (45s)":                                        {"STEP_TIMEOUT_SECONDS", "45"},
 		"INVOCATION_TIMEOUT_SECONDS (1m0s) must be less than LEASE_SECONDS": {"INVOCATION_TIMEOUT_SECONDS", "60"},
 		"CALL_TIMEOUT_SECONDS (3s) and 5s must be less than LEASE_SECONDS (8s)": {"CALL_TIMEOUT_SECONDS", "3", "LEASE_SECONDS", "8",
@@ -179,6 +192,12 @@ func TestRules(t *testing.T) {
 		"FLEET_ZONES (10) must not be more than FLEET_DRONES (9)":                    {"FLEET_DRONES", "9"},
 		"EVENTHUB_CONSUMER_GROUP must not be $Default":                               {"EVENTHUB_CONSUMER_GROUP", "$Default"},
 		"DELIVERIES_QUEUE and COMPENSATIONS_QUEUE must be two queues":                {"COMPENSATIONS_QUEUE", "deliveries"},
+		"NOTIFICATIONS_QUEUE must be a queue of its own":                             {"NOTIFICATIONS_QUEUE", "deliveries"},
+		"NOTIFY_URL needs NOTIFY_SIGNING_KEY":                                        {"NOTIFY_URL", "https://example.com"},
+		"NOTIFY_SIGNING_KEY must be whsk_":                                           {"NOTIFY_SIGNING_KEY", "verysecret"},
+		"NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_":                                  {"NOTIFY_SIGNING_KEY_PREVIOUS", "verysecret"},
+		"LATER_MAX_SECONDS (5m0s) must be less than NOTIFY_HOURS":                    {"NOTIFY_HOURS", "0.05"},
+		"NOTIFY_HOURS (720h0m0s) must be less than DOCUMENT_TTL_DAYS":                {"NOTIFY_HOURS", "720"},
 	}
 	ok, err := settings.Load(env())
 	if err != nil {

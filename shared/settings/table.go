@@ -18,6 +18,7 @@ const (
 	entityWords  = "an entity's name: letters, digits and ._-/, up to 260"
 	groupName    = `\$Default|[A-Za-z0-9]([A-Za-z0-9._-]{0,48}[A-Za-z0-9])?`
 	databaseName = `[^/\\#?]{0,254}[^/\\#? ]`
+	filePath     = `[^\x00]*`
 	ncrontab     = `\S+( \S+){5}`
 )
 
@@ -32,10 +33,14 @@ var variables = []variable{
 		text(func(s *Settings) *string { return &s.DeliveriesQueue }, entityName, entityWords)},
 	{"COMPENSATIONS_QUEUE", "compensations", "the queue of Supervise",
 		text(func(s *Settings) *string { return &s.CompensationsQueue }, entityName, entityWords)},
+	{"NOTIFICATIONS_QUEUE", "notifications", "the queue of Notify",
+		text(func(s *Settings) *string { return &s.NotificationsQueue }, entityName, entityWords)},
 	{"COSMOSDB_DATABASE", "fabrikam", "the database of all containers",
 		text(func(s *Settings) *string { return &s.Database }, databaseName, "a database's name, without /, \\, # and ?")},
 	{"SWEEP_SCHEDULE", "*/30 * * * * *", "when Sweep looks for overdue transactions",
 		text(func(s *Settings) *string { return &s.SweepSchedule }, ncrontab, "an NCRONTAB expression of six fields")},
+	{"RELAY_QUIET_SECONDS", "120", "how long a partition must be quiet before Sweep's timer hands over what the trigger has skipped in it; longer than the pauses between the trigger's attempts",
+		span(func(s *Settings) *time.Duration { return &s.RelayQuiet }, time.Second, 0.1, 86_400)},
 
 	{"BACKEND_ACCOUNT_URL", "", "where the step account calls",
 		address(func(s *Settings) *string { return &s.Backends.Account })},
@@ -49,8 +54,18 @@ var variables = []variable{
 		address(func(s *Settings) *string { return &s.Backends.Delivery })},
 	{"BACKEND_KEY", "", "the function key sent with every call to a backend",
 		secret(func(s *Settings) *Secret { return &s.Backends.Key })},
-	{"BACKEND_CONCURRENCY", "256", "calls to one backend under way at most",
+	{"BACKEND_CONCURRENCY", "256", "calls to one backend under way at most, in one handler",
 		whole(func(s *Settings) *int { return &s.Backends.Concurrency }, 1, 10_000)},
+	{"BREAKER_FAILURE_RATIO", "0.5", "the share of the latest calls to one backend that must have failed for its circuit breaker to open",
+		decimal(func(s *Settings) *float64 { return &s.Backends.Breaker.FailureRatio }, 0.01, 1)},
+	{"BREAKER_MIN_CALLS", "20", "calls that there must be in the window before a circuit breaker opens",
+		whole(func(s *Settings) *int { return &s.Backends.Breaker.MinCalls }, 1, 100_000)},
+	{"BREAKER_WINDOW_SECONDS", "10", "how far back calls count for a circuit breaker",
+		span(func(s *Settings) *time.Duration { return &s.Backends.Breaker.Window }, time.Second, 0.1, 600)},
+	{"BREAKER_DELAY_SECONDS", "10", "how long an open circuit breaker lets no call through; up to a quarter is added at random",
+		span(func(s *Settings) *time.Duration { return &s.Backends.Breaker.Delay }, time.Second, 0.01, 600)},
+	{"BREAKER_PROBES", "3", "calls that it lets through then, all of which must succeed for it to close",
+		whole(func(s *Settings) *int { return &s.Backends.Breaker.Probes }, 1, 1000)},
 
 	{"CALL_TIMEOUT_SECONDS", "2", "one call to a backend",
 		span(func(s *Settings) *time.Duration { return &s.Budgets.Call }, time.Second, 0.01, 60)},
@@ -76,8 +91,8 @@ var variables = []variable{
 		whole(func(s *Settings) *int { return &s.Budgets.MaxDeliveryCount }, 2, 2000)},
 	{"CALL_ATTEMPTS", "3", "calls of one step in one invocation; after that it waits for a later wake",
 		whole(func(s *Settings) *int { return &s.Budgets.CallAttempts }, 1, 20)},
-	{"UNDO_ATTEMPTS", "12", "wakes that may put an undo off before the transaction is Stuck",
-		whole(func(s *Settings) *int { return &s.Budgets.UndoAttempts }, 1, 1000)},
+	{"UNDO_ATTEMPTS", "400", "wakes after which an undo that its backend was sent has failed, before the transaction is Stuck; at the longest delay 400 are about a day",
+		whole(func(s *Settings) *int { return &s.Budgets.UndoAttempts }, 1, 100_000)},
 	{"DEAD_LETTERS", "3", "dead letters of one transaction before it is Stuck",
 		whole(func(s *Settings) *int { return &s.Budgets.DeadLetters }, 1, 1000)},
 	{"COMPLETE_BY_HOURS", "24", "the time limit of a transaction, from its first start",
@@ -113,8 +128,25 @@ var variables = []variable{
 	{"CARRIER_DISTANCE_KM", "40", "distance in km above which a third-party carrier is needed",
 		decimal(func(s *Settings) *float64 { return &s.CarrierDistanceKm }, 0, 40_000)},
 
+	{"NOTIFY_URL", "", "where each transaction that comes to rest is told of (docs/notifications.md); nothing: nowhere",
+		webhook(func(s *Settings) *string { return &s.Notify.URL })},
+	{"NOTIFY_SIGNING_KEY", "", "the key that signs what is sent there: whsk_ and 32 bytes in base64",
+		secret(func(s *Settings) *Secret { return &s.Notify.Key })},
+	{"NOTIFY_SIGNING_KEY_PREVIOUS", "", "the key before it, which signs as well while receivers learn the new one",
+		secret(func(s *Settings) *Secret { return &s.Notify.PreviousKey })},
+	{"NOTIFY_SOURCE", "/fabrikam/drone-delivery", "the source of the CloudEvents",
+		reference(func(s *Settings) *string { return &s.Notify.Source })},
+	{"NOTIFY_HOURS", "72", "how old a notice that can't be delivered becomes before it is given up",
+		span(func(s *Settings) *time.Duration { return &s.Notify.GiveUpAfter }, time.Hour, 0.001, 8760)},
+	{"NOTIFY_CONCURRENCY", "16", "calls to NOTIFY_URL under way at most, in one handler",
+		whole(func(s *Settings) *int { return &s.Notify.Concurrency }, 1, 10_000)},
+
 	{"EVENT_CONCURRENCY", "256", "events of one function that run at once in one handler",
 		whole(func(s *Settings) *int { return &s.EventConcurrency }, 1, 10_000)},
+	{"CRASH_PLAN", "", "for fault injection alone: a file that says where the handler is to die",
+		text(func(s *Settings) *string { return &s.CrashPlan }, filePath, "a path, or nothing")},
+	{"CRASH_LOG", "", "for fault injection alone: a file that is told where the handler died",
+		text(func(s *Settings) *string { return &s.CrashLog }, filePath, "a path, or nothing")},
 	{"LOG_LEVEL", "info", "what is logged",
 		level(func(s *Settings) *slog.Level { return &s.LogLevel })},
 }

@@ -139,8 +139,9 @@ func TestUndoOutageWithoutEnd(t *testing.T) {
 	cancelled(t, w)
 	onUndo(w, "flight", func() *workflow.Outcome { return new(runnertest.Unavailable("down")) })
 	w.Settle()
-	if p := wantState(t, w, "t", workflow.Stuck); p.Step("flight").UndoLaters != 12 {
-		t.Errorf("put off %d times, want 12", p.Step("flight").UndoLaters)
+	want := runner.DefaultBudgets().UndoAttempts
+	if p := wantState(t, w, "t", workflow.Stuck); p.Step("flight").UndoLaters != want {
+		t.Errorf("put off %d times, want %d", p.Step("flight").UndoLaters, want)
 	}
 }
 

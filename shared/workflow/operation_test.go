@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -107,6 +108,26 @@ func TestCancelAndRescheduleAfterPickup(t *testing.T) {
 		r.now = workflowtest.Start.Add(48 * time.Hour)
 		r.receive(kind, "op-2", nights("4"))
 		r.advance().want(workflow.Completed).wantOperation("op-2", workflow.OperationRefused)
+	}
+}
+
+// Ensure a document is there as long as its client may change what it is about.
+func TestCompletedLivesUntilItCanNoLongerBeChanged(t *testing.T) {
+	for departs, want := range map[time.Time]time.Duration{
+		workflowtest.Start.Add(48 * time.Hour): ttl + 48*time.Hour,
+		workflowtest.Start.Add(-time.Hour):     ttl,
+		workflowtest.Start.AddDate(290, 0, 0):  ttl + math.MaxInt32*time.Second/2,
+	} {
+		r := newRun(t)
+		r.d.ChangeableUntil = func(workflow.Input) time.Time { return departs }
+		r.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+		r.advance()
+		r.finish(ok, ok)
+		r.finish(ok)
+		r.want(workflow.Completed)
+		if got := time.Duration(r.p.TTL) * time.Second; got != want.Truncate(time.Second) {
+			t.Errorf("departs %s: lives for %s, want %s", departs, got, want)
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ type StepProgress struct {
 	Result    json.RawMessage `json:"result,omitempty"`
 	Error     *StepError      `json:"error,omitempty"` // of the latest failed attempt
 	// UndoAttempts and UndoError are the same for the undo. UndoLaters counts
-	// the wakes after which the undo had to be put off.
+	// the wakes in which the service was sent the undo and failed at it.
 	UndoAttempts int        `json:"undoAttempts,omitempty"`
 	UndoLaters   int        `json:"undoLaters,omitempty"`
 	UndoError    *StepError `json:"undoError,omitempty"`

@@ -21,6 +21,9 @@ func (f *Finished) Add(o Outcome) {
 	f.Outcome = o
 }
 
+// wasSent reports whether any of the attempts has reached the service.
+func (f *Finished) wasSent() bool { return f.Effect != EffectNo || f.Outcome.Status != 0 }
+
 // Record writes the results of a stage's calls. Every step in flight must be
 // among them.
 func (d *Definition) Record(p *Progress, results []Finished, b Backoff, now time.Time) {
@@ -43,7 +46,7 @@ func (d *Definition) Record(p *Progress, results []Finished, b Backoff, now time
 		default:
 			s.State = StepPending
 			s.Error = stepError(o, now)
-			s.NotBefore = At(now.Add(b.wait(o.RetryAfter, delay)))
+			s.NotBefore = At(now.Add(b.wait(o, delay)))
 		}
 	}
 }
@@ -66,8 +69,9 @@ func (d *Definition) succeed(p *Progress, s *StepProgress, o Outcome, now time.T
 }
 
 // RecordUndo writes the results of undo calls. A service that refuses an undo,
-// or that could not be reached for too many wakes, leaves the transaction
-// Stuck.
+// or that has failed at it for too many wakes, leaves the transaction Stuck. An
+// undo that was not sent says nothing about itself, however often: it only waits
+// until the service can be reached again.
 func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limits Limits, now time.Time) error {
 	delay := p.countLater(results, b)
 	var stuck string
@@ -90,8 +94,10 @@ func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limi
 			stuck = fmt.Sprintf("undo of %s refused: %s", s.Name, s.UndoError.Message)
 		default:
 			s.UndoError = stepError(o, now)
-			s.UndoLaters++
-			s.NotBefore = At(now.Add(b.wait(o.RetryAfter, delay)))
+			if f.wasSent() {
+				s.UndoLaters++
+			}
+			s.NotBefore = At(now.Add(max(delay, b.wait(o, delay))))
 			if s.UndoLaters >= limits.UndoAttempts && stuck == "" {
 				stuck = fmt.Sprintf("undo of %s put off %d times: %s", s.Name, s.UndoLaters, s.UndoError.Message)
 			}

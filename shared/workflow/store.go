@@ -18,4 +18,7 @@ type Store interface {
 	// instant, in no order, and the continuation of the next page ("" after
 	// the last). A page may be empty and still have a continuation.
 	Overdue(ctx context.Context, before Instant, continuation string) (ids []string, next string, err error)
+	// OverdueNotices does the same for transactions whose Outbox.At is before
+	// the given instant.
+	OverdueNotices(ctx context.Context, before Instant, continuation string) (ids []string, next string, err error)
 }

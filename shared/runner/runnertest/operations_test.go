@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,11 +32,10 @@ func deliverTrip(w *runnertest.World) {
 // within calls arrive during the first call of that kind, and lets another
 // process work on what has arrived.
 func within(w *runnertest.World, call string, slow time.Duration, arrive func()) {
-	arrived := false
+	var arrived atomic.Bool // the calls of a stage are made side by side
 	before := w.Backends.OnCall
 	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
-		if !arrived && req.Call.Method+" "+req.Call.Path == call {
-			arrived = true
+		if req.Call.Method+" "+req.Call.Path == call && arrived.CompareAndSwap(false, true) {
 			w.Clock.Advance(slow)
 			arrive()
 			for range 3 {

@@ -30,16 +30,19 @@ type TB interface {
 
 // World is a whole system in one goroutine, but for the calls of a stage.
 type World struct {
-	T          TB
-	Clock      *workflowtest.Clock
-	Gate       *workflowtest.Gate
-	Store      *workflowtest.Store
-	Queue      *workflowtest.Queue
-	Backends   *Backends
-	Runner     *runner.Runner
-	Schedule   *schedule.Service
-	Supervise  *supervise.Service
-	Rand       *rand.Rand
+	T         TB
+	Clock     *workflowtest.Clock
+	Gate      *workflowtest.Gate
+	Store     *workflowtest.Store
+	Queue     *workflowtest.Queue
+	Backends  *Backends
+	Runner    *runner.Runner
+	Schedule  *schedule.Service
+	Supervise *supervise.Service
+	Rand      *rand.Rand
+	// Notify handles the messages of the notifications queue. There are none
+	// unless the budgets say so.
+	Notify     func(context.Context, message.Envelope) error
 	Quarantine []message.Envelope
 	// Shuffle makes Step take any receivable message instead of the oldest.
 	Shuffle bool
@@ -63,7 +66,9 @@ func New(t TB, d *workflow.Definition, seed uint64, change func(*runner.Config))
 	source := rand.NewPCG(seed, 1)
 	c := runner.Config{
 		Definition: d, Store: w.Store, Caller: w.Backends, Sender: w.Queue,
-		Queues:  map[workflow.Queue]string{workflow.QueueDeliveries: "deliveries-q", workflow.QueueCompensations: "compensations-q"},
+		Queues: map[workflow.Queue]string{
+			workflow.QueueDeliveries: "deliveries-q", workflow.QueueCompensations: "compensations-q", workflow.QueueNotifications: "notifications-q",
+		},
 		Budgets: runner.DefaultBudgets(), Now: w.Clock.Now, Pause: w.Clock.Pause,
 		Random: func() uint64 {
 			mu.Lock()
@@ -138,7 +143,9 @@ func (w *World) Receive(d *workflowtest.Delivery) {
 		d.Abandon()
 	default:
 		d.Complete()
-		w.checkSuccessor(e.TransactionID)
+		if d.Queued.Queue != "notifications-q" {
+			w.checkSuccessor(e.TransactionID)
+		}
 	}
 	w.deadLetters()
 }
@@ -148,6 +155,9 @@ func (w *World) deadLetters() {
 	w.dead = append(w.dead, w.Queue.TakeDeadLetters()...)
 	var left []message.Queued
 	for _, m := range w.dead {
+		if m.Queue == "notifications-q" {
+			continue // it stands for nothing that is not in the document
+		}
 		e, err := message.Decode(m.Body)
 		if err != nil {
 			w.T.Fatalf("dead letter %s: %v", m.MessageID, err)
@@ -161,8 +171,11 @@ func (w *World) deadLetters() {
 
 // Handle gives the envelope to the function of that queue.
 func (w *World) Handle(queue string, e message.Envelope) error {
-	if queue == "compensations-q" {
+	switch queue {
+	case "compensations-q":
 		return w.Supervise.Handle(context.Background(), e)
+	case "notifications-q":
+		return w.Notify(context.Background(), e)
 	}
 	return w.Schedule.Handle(context.Background(), e)
 }
@@ -207,6 +220,9 @@ func (w *World) Settle() {
 			if _, err := w.Supervise.Sweep(context.Background()); err != nil {
 				w.T.Logf("sweep: %v", err)
 			}
+			if w.Crashed != nil {
+				w.Crashed() // the next run is another process's
+			}
 			nextSweep = w.Clock.Now().Add(30 * time.Second)
 		}
 	}
@@ -216,15 +232,20 @@ func (w *World) Settle() {
 	w.T.Fatalf("not settled after %d steps, %d messages left", steps, w.Queue.Len())
 }
 
-// overdueAt returns when the first open transaction is overdue for Sweep, and
-// whether any transaction is open.
+// overdueAt returns when the first open transaction, or the first notice, is
+// overdue for Sweep, and whether there is any.
 func (w *World) overdueAt() (due time.Time, open bool) {
-	for _, p := range w.Store.All() {
-		if p.Rests() {
-			continue
-		}
-		if at := p.WakeAt.Add(20 * time.Second); !open || at.Before(due) {
+	note := func(at time.Time) {
+		if !open || at.Before(due) {
 			due, open = at, true
+		}
+	}
+	for _, p := range w.Store.All() {
+		if !p.Rests() {
+			note(p.WakeAt.Add(20 * time.Second))
+		}
+		if len(p.Outbox.Notices) > 0 {
+			note(p.Outbox.At.Add(65 * time.Second))
 		}
 	}
 	return due, open

@@ -21,7 +21,7 @@ type Store struct {
 	// BeforeReplace, when set, is called before each Replace, without a lock
 	// held: others can change the document there.
 	BeforeReplace func(id string)
-	PageSize      int // of Overdue; 0 means 3
+	PageSize      int // of the overdue; 0 means 3
 
 	mu     sync.Mutex
 	docs   map[string]document
@@ -112,6 +112,15 @@ func (s *Store) write(ctx context.Context, op string, p *workflow.Progress, chec
 // Overdue returns a page of overdue transactions. The first page is empty and
 // has a continuation, as Cosmos DB's may.
 func (s *Store) Overdue(ctx context.Context, before workflow.Instant, continuation string) ([]string, string, error) {
+	return s.overdue(ctx, before, continuation, func(p *workflow.Progress) workflow.Instant { return p.WakeAt })
+}
+
+// OverdueNotices does the same for notices.
+func (s *Store) OverdueNotices(ctx context.Context, before workflow.Instant, continuation string) ([]string, string, error) {
+	return s.overdue(ctx, before, continuation, func(p *workflow.Progress) workflow.Instant { return p.Outbox.At })
+}
+
+func (s *Store) overdue(ctx context.Context, before workflow.Instant, continuation string, due func(*workflow.Progress) workflow.Instant) ([]string, string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", failure.New(failure.Transient, "overdue transactions", "", err)
 	}
@@ -128,7 +137,7 @@ func (s *Store) Overdue(ctx context.Context, before workflow.Instant, continuati
 	}
 	var ids []string
 	for _, p := range s.All() {
-		if p.ID <= after || p.WakeAt.IsZero() || p.WakeAt.String() >= before.String() {
+		if at := due(p); p.ID <= after || at.IsZero() || at.String() >= before.String() {
 			continue
 		}
 		if len(ids) == size {

@@ -29,7 +29,8 @@ func StoreSuite(t *testing.T, newStore func(t *testing.T) workflow.Store) {
 		"callers keep their memory":        ownMemory,
 		"one of many replaces wins":        concurrentReplace,
 		"one of many creates wins":         concurrentCreate,
-		"overdue":                          overdue,
+		"overdue":                          overdueWakes,
+		"overdue notices":                  overdueNotices,
 		"a context that has ended":         endedContext,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newStore(t)) })
@@ -188,32 +189,49 @@ func concurrentCreate(t *testing.T, s workflow.Store) {
 	}
 }
 
-func overdue(t *testing.T, s workflow.Store) {
+func overdueWakes(t *testing.T, s workflow.Store) { overdue(t, s, s.Overdue, setWakeAt, setNoticesAt) }
+
+func overdueNotices(t *testing.T, s workflow.Store) {
+	overdue(t, s, s.OverdueNotices, setNoticesAt, setWakeAt)
+}
+
+func setWakeAt(p *workflow.Progress, at workflow.Instant) { p.WakeAt = at }
+
+func setNoticesAt(p *workflow.Progress, at workflow.Instant) { p.Outbox.At = at }
+
+// overdue wants one of the store's lists to hold what is due before an instant,
+// and nothing that is due later, never, or only by what another list is about.
+func overdue(t *testing.T, s workflow.Store,
+	list func(context.Context, workflow.Instant, string) ([]string, string, error), due, other func(*workflow.Progress, workflow.Instant)) {
 	limit := workflow.At(Start)
 	var want, all []string
-	for i, wake := range []time.Time{
+	add := func(set func(*workflow.Progress, workflow.Instant), at time.Time) string {
+		p := FullProgress(freshID())
+		p.WakeAt, p.Outbox.At = workflow.Instant{}, workflow.Instant{}
+		if !at.IsZero() {
+			set(p, workflow.At(at))
+		}
+		mustCreate(t, s, p)
+		all = append(all, p.ID)
+		return p.ID
+	}
+	for i, at := range []time.Time{
 		Start.Add(-time.Millisecond), Start.Add(-100 * time.Millisecond), Start.Add(-time.Hour), Start.AddDate(-1, 0, 0),
 		Start.Add(-time.Second), Start.Add(-time.Minute), Start.Add(-24 * time.Hour), // overdue so far
 		Start, Start.Add(time.Millisecond), Start.Add(time.Hour), {},
 	} {
-		p := FullProgress(freshID())
-		p.WakeAt = workflow.Instant{}
-		if !wake.IsZero() {
-			p.WakeAt = workflow.At(wake)
-		}
-		mustCreate(t, s, p)
-		all = append(all, p.ID)
-		if i < 7 {
-			want = append(want, p.ID)
+		if id := add(due, at); i < 7 {
+			want = append(want, id)
 		}
 	}
+	add(other, Start.Add(-time.Hour))
 	var got []string
 	next := ""
-	for page := 0; ; page++ {
-		if page == 10000 {
+	for n := 0; ; n++ {
+		if n == 10000 {
 			t.Fatal("the pages have no end")
 		}
-		ids, n, err := s.Overdue(t.Context(), limit, next)
+		ids, after, err := list(t.Context(), limit, next)
 		if err != nil {
 			t.Fatalf("overdue: %v", err)
 		}
@@ -222,10 +240,10 @@ func overdue(t *testing.T, s workflow.Store) {
 				got = append(got, id)
 			}
 		}
-		if n == "" {
+		if after == "" {
 			break
 		}
-		next = n
+		next = after
 	}
 	slices.Sort(got)
 	slices.Sort(want)
@@ -244,6 +262,8 @@ func endedContext(t *testing.T, s workflow.Store) {
 	wantKind(t, "read", err, failure.Transient)
 	_, _, err = s.Overdue(ctx, workflow.At(Start), "")
 	wantKind(t, "overdue", err, failure.Transient)
+	_, _, err = s.OverdueNotices(ctx, workflow.At(Start), "")
+	wantKind(t, "overdue notices", err, failure.Transient)
 }
 
 // FullProgress returns a document in which every field is set.
