@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/eventhubs"
+	"github.com/fabrikam/drone-delivery/shared/notify/webhook"
 	"github.com/fabrikam/drone-delivery/shared/servicebus"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -29,6 +31,7 @@ type adapters struct {
 	sender   *servicebus.Sender
 	database *cosmosdb.Database
 	backends *backendclient.Client
+	receiver *webhook.Receiver // nil when nobody is to be told
 	stores   stores
 }
 
@@ -37,7 +40,7 @@ type adapters struct {
 const gapGroup = "$Default"
 
 // openAdapters makes the connections. None of them waits for the other side.
-func openAdapters(s settings.Settings) (_ *adapters, err error) {
+func openAdapters(s settings.Settings, logger *slog.Logger) (_ *adapters, err error) {
 	a := &adapters{settings: s}
 	defer func() {
 		if err != nil {
@@ -79,7 +82,10 @@ func openAdapters(s settings.Settings) (_ *adapters, err error) {
 	if a.stores, err = openStores(a.database); err != nil {
 		return nil, err
 	}
-	a.backends, err = openBackends(s)
+	if a.backends, err = openBackends(s); err != nil {
+		return nil, err
+	}
+	a.receiver, err = openReceiver(s, logger)
 	return a, err
 }
 
@@ -103,6 +109,9 @@ func (a *adapters) close(ctx context.Context) error {
 	var errs []error
 	if a.backends != nil {
 		a.backends.Close()
+	}
+	if a.receiver != nil {
+		a.receiver.Close()
 	}
 	if a.producer != nil {
 		errs = append(errs, a.producer.Close(ctx))

@@ -39,11 +39,15 @@ type App struct {
 // of reach shows with the first call, and in the function Ready. Close must be
 // called.
 func New(s settings.Settings, logger *slog.Logger) (*App, error) {
-	adapters, err := openAdapters(s)
+	adapters, err := openAdapters(s, logger)
 	if err != nil {
 		return nil, err
 	}
-	app, err := assemble(s, logger, adapters.ports(time.Now))
+	var app *App
+	p, err := crashing(s, adapters.ports(time.Now))
+	if err == nil {
+		app, err = assemble(s, logger, p)
+	}
 	if err != nil {
 		return nil, errors.Join(err, adapters.close(context.Background()))
 	}

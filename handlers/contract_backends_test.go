@@ -210,6 +210,7 @@ func outageExchanges(t *testing.T, c *contract) {
 		"putDelivery": way + `"ownerId":"o","packageId":"p","droneId":"d","pickupTime":` + at + `,"deliverBy":` + at +
 			`,"departAt":` + at + `,"pickupAt":` + at + `,"arriveAt":` + at + `}`,
 		"postConfirmation": `{"confirmationType":"Voice","geoCoordinates":{"latitude":1,"longitude":2}}`, "postNotice": `{"sms":"1"}`,
+		"retryTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody,
 	}
 	queries := map[string]string{
 		"listPackages": "?ownerId=o", "listDeliveries": "?ownerId=o", "listDrones": "?zone=zone-000", "summarizePackages": "?year=2026&month=5",
@@ -223,7 +224,10 @@ func outageExchanges(t *testing.T, c *contract) {
 		if operation.OperationID == "getDrone" {
 			id = "zone-000-00000"
 		}
-		path = strings.NewReplacer("{id}", id, "{operationId}", "o-1").Replace(path)
+		if strings.Contains(path, "{source}") {
+			id = "deliveries.7"
+		}
+		path = strings.NewReplacer("{id}", id, "{operationId}", "o-1", "{source}", "deliveries").Replace(path)
 		c.check(w, exchange{operation.OperationID + " in an outage", method, "/" + path + queries[operation.OperationID],
 			bodies[operation.OperationID], by("transaction-1", 1), 503, false})
 	}

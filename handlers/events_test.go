@@ -28,7 +28,7 @@ func encode(t *testing.T, e message.Envelope) []byte {
 // only returns the one entry of the quarantine.
 func (w *world) only() quarantine.Entry {
 	w.t.Helper()
-	entries := w.quarantine.all()
+	entries := w.quarantine.All()
 	if len(entries) != 1 {
 		w.t.Fatalf("%d entries in quarantine: %+v", len(entries), entries)
 	}
@@ -138,7 +138,7 @@ func TestNewerSchemaIsRetried(t *testing.T) {
 	if status := w.deliver("Schedule", "m-1", []byte(`{"schema":99}`), nil); status != http.StatusInternalServerError {
 		t.Errorf("answered %d", status)
 	}
-	if entries := w.quarantine.all(); len(entries) != 0 {
+	if entries := w.quarantine.All(); len(entries) != 0 {
 		t.Errorf("quarantined %+v", entries)
 	}
 }

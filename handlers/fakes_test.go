@@ -11,7 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
-	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
@@ -21,7 +20,8 @@ type hub struct {
 	hold chan struct{} // when set, sends wait for it
 	held chan struct{} // when set, gets a token for each send that waits; buffered
 	// skipped are events that only Between gives.
-	skipped []relay.Event
+	skipped   []relay.Event
+	failReads atomic.Bool
 
 	mu     sync.Mutex
 	bodies [][]byte
@@ -57,6 +57,19 @@ func (h *hub) take() [][]byte {
 	bodies := h.bodies
 	h.bodies = nil
 	return bodies
+}
+
+// Last returns the latest of the events that the trigger is said to have
+// skipped, which are all in partition 0.
+func (h *hub) Last(_ context.Context, partition string) (relay.Last, error) {
+	if h.failReads.Load() {
+		return relay.Last{}, failure.New(failure.Transient, "read properties", partition, errors.New("connection refused"))
+	}
+	if partition != "0" || len(h.skipped) == 0 {
+		return relay.Last{SequenceNumber: -1}, nil
+	}
+	last := h.skipped[len(h.skipped)-1]
+	return relay.Last{SequenceNumber: last.SequenceNumber, EnqueuedAt: last.EnqueuedAt}, nil
 }
 
 // Between returns the events that the trigger is said to have skipped.
@@ -127,30 +140,6 @@ func (s *requests) Read(_ context.Context, id string) (ingest.Request, error) {
 		return kept, nil
 	}
 	return ingest.Request{}, failure.New(failure.NotFound, "read request", id, nil)
-}
-
-// quarantineStore keeps entries in memory.
-type quarantineStore struct {
-	quarantine.Store // what is not used here
-	down             *atomic.Bool
-	mu               sync.Mutex
-	entries          []quarantine.Entry
-}
-
-func (s *quarantineStore) Put(_ context.Context, e quarantine.Entry) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.down.Load() {
-		return failure.New(failure.Transient, "keep", e.ID, nil)
-	}
-	s.entries = append(s.entries, e)
-	return nil
-}
-
-func (s *quarantineStore) all() []quarantine.Entry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.entries
 }
 
 // syncBuffer is a log that many write.

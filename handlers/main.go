@@ -36,6 +36,13 @@ const grace = 25 * time.Second
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if len(os.Args) == 2 && os.Args[1] == "crash-points" {
+		if err := listCrashPoints(os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitFatal)
+		}
+		return
+	}
 	os.Exit(run(ctx, os.Getenv, os.Stdout, os.Stderr))
 }
 

@@ -152,7 +152,7 @@ func TestContractIsKept(t *testing.T) {
 	c := loadContract(t)
 	for _, suite := range []func(*testing.T, *contract){
 		requestExchanges, refusedExchanges, progressExchanges, accountExchanges, packageExchanges,
-		bookingExchanges, assignmentExchanges, deliveryExchanges, healthExchanges, outageExchanges,
+		bookingExchanges, assignmentExchanges, deliveryExchanges, operationsExchanges, healthExchanges, outageExchanges,
 	} {
 		suite(t, c)
 	}

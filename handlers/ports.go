@@ -12,6 +12,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/notify"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/runner"
@@ -26,6 +28,7 @@ type ports struct {
 	reader   relay.Reader
 	sender   runner.Sender
 	caller   runner.Caller
+	receiver notify.Receiver // nil when nobody is to be told
 	checks   []check
 	now      func() time.Time
 }
@@ -33,6 +36,7 @@ type ports struct {
 // stores are the containers of the database.
 type stores struct {
 	transactions workflow.Store
+	listing      operate.Listing // of the transactions
 	requests     ingest.Requests
 	checkpoints  relay.Checkpoints
 	quarantine   quarantine.Store
@@ -50,6 +54,7 @@ func openStores(db *cosmosdb.Database) (stores, error) {
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
 	s.transactions = open(note, db, cosmosdb.NewTransactions)
+	s.listing = open(note, db, cosmosdb.NewTransactions)
 	s.requests = open(note, db, cosmosdb.NewRequests)
 	s.checkpoints = open(note, db, cosmosdb.NewCheckpoints)
 	s.quarantine = open(note, db, cosmosdb.NewQuarantine)
@@ -76,7 +81,11 @@ func openRecords[T any](note func(error), db *cosmosdb.Database, container strin
 
 // ports returns the adapters as ports.
 func (a *adapters) ports(now func() time.Time) ports {
-	return ports{
+	p := ports{
 		stores: a.stores, producer: a.producer, reader: a.reader, sender: a.sender, caller: a.backends, now: now, checks: a.checks(),
 	}
+	if a.receiver != nil { // a nil pointer would be a receiver
+		p.receiver = a.receiver
+	}
+	return p
 }

@@ -61,8 +61,7 @@ func (f function) methods() []string {
 	return methods
 }
 
-// table is every function of the app. Operations comes with the operators'
-// acts.
+// table is every function of the app.
 func (a *App) table() []function {
 	s, q := a.services, a.settings
 	return []function{
@@ -77,6 +76,10 @@ func (a *App) table() []function {
 			event: a.heldBack(a.deadLetter(q.DeliveriesQueue))},
 		{name: "DeadLetterCompensations", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%/$deadletterqueue",
 			event: a.heldBack(a.deadLetter(q.CompensationsQueue))},
+		{name: "Notify", trigger: serviceBusTrigger, binding: "message", source: "%NOTIFICATIONS_QUEUE%",
+			event: a.heldBack(a.work(q.NotificationsQueue, s.notify.Handle))},
+		{name: "DeadLetterNotifications", trigger: serviceBusTrigger, binding: "message", source: "%NOTIFICATIONS_QUEUE%/$deadletterqueue",
+			event: a.heldBack(a.deadNotice(q.NotificationsQueue))},
 		{name: "Sweep", trigger: timerTrigger, binding: "timer", source: "%SWEEP_SCHEDULE%", event: a.sweep},
 		{name: "Accounts", trigger: httpTrigger, binding: "req", template: "account/{id}", endpoints: a.backend(s.accounts.Endpoints())},
 		{name: "Packages", trigger: httpTrigger, binding: "req", template: "packages/{*path}", endpoints: a.backend(s.packages.Endpoints())},
@@ -86,6 +89,7 @@ func (a *App) table() []function {
 			endpoints: a.backend(s.drones.AssignmentEndpoints())},
 		{name: "Drones", trigger: httpTrigger, binding: "req", template: "drones/{id?}", endpoints: a.backend(s.drones.DroneEndpoints())},
 		{name: "Deliveries", trigger: httpTrigger, binding: "req", template: "deliveries/{*path}", endpoints: a.backend(s.deliveries.Endpoints())},
+		{name: "Operations", trigger: httpTrigger, binding: "req", template: "operations/{*path}", endpoints: a.operationsEndpoints()},
 		{name: "Live", trigger: httpTrigger, binding: "req", template: "live", anonymous: true,
 			endpoints: []endpoint{{http.MethodGet, "live", a.answering(live)}}},
 		{name: "Ready", trigger: httpTrigger, binding: "req", template: "ready", anonymous: true,

@@ -10,8 +10,11 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
 	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
+	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/notify"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/progress"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
@@ -29,7 +32,9 @@ type services struct {
 	relay          *relay.Service
 	schedule       *schedule.Service
 	supervise      *supervise.Service
+	notify         *notify.Service
 	quarantine     *quarantine.Service
+	operate        *operate.Service
 	accounts       *account.Service
 	packages       *parcel.Service
 	transportation *transportation.Service
@@ -54,28 +59,42 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	out.progress = progress.New(p.transactions, known)
 	out.schedule = schedule.New(run)
 	out.supervise = supervise.New(run, out.schedule)
+	out.notify = newNotify(s, logger, p, run)
 	out.quarantine = quarantine.New(quarantine.Config{
 		Store: p.quarantine, Waker: out.supervise, Keep: s.Budgets.DocumentTTL, Now: p.now, Logger: logger,
 	})
+	out.operate = operate.New(operate.Config{
+		Transactions: p.transactions, Listing: p.listing, Quarantine: p.quarantine, Operations: out.schedule, Waker: run,
+		Definition: &definition, Limits: run.Budgets.Limits(), Now: p.now, Logger: logger,
+	})
 	out.relay = relay.New(relay.Config{
 		Queue: s.DeliveriesQueue, Sender: p.sender, Quarantine: out.quarantine,
-		Checkpoints: p.checkpoints, Reader: p.reader, Logger: logger,
+		Checkpoints: p.checkpoints, Reader: p.reader, Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
+		Now: p.now, Logger: logger,
 	})
 	return out, out.addBackends(s, p)
 }
 
 func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *workflow.Definition) (*runner.Runner, error) {
 	b := s.Budgets
+	caller, err := backendclient.NewGuard(p.caller, backendclient.Limits{
+		CallTimeout: b.Call, Concurrency: s.Backends.Concurrency, Breaker: backendclient.Breaker(s.Backends.Breaker),
+	}, logger)
+	if err != nil {
+		return nil, err
+	}
 	return runner.New(runner.Config{
-		Definition: definition, Store: p.transactions, Caller: p.caller, Sender: p.sender,
+		Definition: definition, Store: p.transactions, Caller: caller, Sender: p.sender,
 		Queues: map[workflow.Queue]string{
 			workflow.QueueDeliveries: s.DeliveriesQueue, workflow.QueueCompensations: s.CompensationsQueue,
+			workflow.QueueNotifications: s.NotificationsQueue,
 		},
 		Budgets: runner.Budgets{
 			CallTimeout: b.Call, StepTimeout: b.Step, InvocationTimeout: b.Invocation,
 			Lease: b.Lease, LaterMin: b.LaterMin, LaterMax: b.LaterMax,
 			CompleteBy: b.CompleteBy, DocumentTTL: b.DocumentTTL,
 			InPlaceAttempts: b.CallAttempts, UndoAttempts: b.UndoAttempts, DeadLetters: b.DeadLetters,
+			Notify: s.Notify.On(),
 		},
 		Now: p.now, Pause: runner.Pause, Random: rand.Uint64, Log: logger,
 	})

@@ -26,6 +26,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // backends.
 type world struct {
 	t            *testing.T
-	app          *App
+	app          *App // after a restart, the one that runs now
 	server       *httptest.Server
 	client       *http.Client
 	log          *syncBuffer
@@ -46,10 +47,14 @@ type world struct {
 	queue        *workflowtest.Queue
 	transactions *workflowtest.Store
 	requests     *requests
-	quarantine   *quarantineStore
-	down         atomic.Bool // all ports fail
-	backendsDown atomic.Bool // the backends' own storage fails
-	next         int         // the sequence number of the next event
+	quarantine   *quarantinetest.Memory
+	receiver     *receiver
+	down         atomic.Bool  // all ports fail
+	backendsDown atomic.Bool  // the backends' own storage fails
+	ahead        atomic.Int64 // how far its clock is ahead, in nanoseconds
+	ports        ports
+	settings     settings.Settings
+	next         int // the sequence number of the next event
 }
 
 // environment is a working one with some changes.
@@ -81,26 +86,31 @@ func newWorld(t *testing.T, changes ...string) *world {
 		return workflowtest.Pass
 	}}
 	w.producer = &hub{down: &w.down}
-	w.queue = workflowtest.NewQueue(gate, time.Now)
+	w.queue = workflowtest.NewQueue(gate, w.now)
 	w.transactions = workflowtest.NewStore(gate)
 	w.requests = &requests{kept: map[string]ingest.Request{}, down: &w.down}
 	w.checkpoints = &checkpoints{kept: map[string]relay.Checkpoint{}}
-	w.quarantine = &quarantineStore{down: &w.down}
+	w.quarantine = quarantinetest.NewMemory(gate)
 	backends, err := openBackends(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := ports{
+	w.settings = s
+	w.ports = ports{
 		stores: stores{
-			transactions: w.transactions, requests: w.requests, quarantine: w.quarantine, checkpoints: w.checkpoints,
+			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, quarantine: w.quarantine, checkpoints: w.checkpoints,
 			accounts: memory[account.Account](w), packages: memory[record.Record[parcel.Content]](w),
 			bookings: memory[record.Record[transportation.Booking]](w), assignments: memory[record.Record[drone.Assignment]](w),
 			deliveries: memory[record.Record[backenddelivery.Content]](w), drones: &dronetest.Memory{Docs: recordtest.Memory[drone.Drone]{Before: w.fault}},
 		},
-		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, now: time.Now,
+		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, now: w.now,
 		checks: []check{{"eventHubs", w.reach}, {"serviceBus", w.reach}, {"cosmosDB", w.reach}},
 	}
-	if w.app, err = assemble(s, slog.New(slog.NewJSONHandler(w.log, nil)), p); err != nil {
+	w.receiver = &receiver{down: &w.down, heard: map[string]string{}}
+	if s.Notify.On() {
+		w.ports.receiver = w.receiver
+	}
+	if w.app, err = assemble(s, slog.New(slog.NewJSONHandler(w.log, nil)), w.ports); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -113,6 +123,8 @@ func newWorld(t *testing.T, changes ...string) *world {
 	})
 	return w
 }
+
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
 func memory[T any](w *world) *recordtest.Memory[T] { return &recordtest.Memory[T]{Before: w.fault} }
 
@@ -220,7 +232,7 @@ func (w *world) deliver(function string, id string, body []byte, properties map[
 // work delivers what can be received until nothing can.
 func (w *world) work() {
 	w.t.Helper()
-	functions := map[string]string{"deliveries": "Schedule", "compensations": "Supervise"}
+	functions := map[string]string{"deliveries": "Schedule", "compensations": "Supervise", "notifications": "Notify"}
 	for range 50 {
 		ready := w.queue.Receivable()
 		if len(ready) == 0 {

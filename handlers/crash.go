@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/fabrikam/drone-delivery/shared/crash"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// crashing returns the ports with a crash point before and after each of their
+// effects, when the settings ask for it; otherwise the ports as they are.
+func crashing(s settings.Settings, p ports) (ports, error) {
+	if s.CrashPlan == "" {
+		return p, nil
+	}
+	trigger, err := crash.Load(s.CrashPlan, s.CrashLog)
+	if err != nil {
+		return p, err
+	}
+	return withCrashPoints(trigger, p, queueRoles(s)), nil
+}
+
+// crashEffects are the effects of the app on the outside world, in the form
+// "<port>.<Method>", some with what they are done to. A test holds them to the
+// ports, and has each of them crash.
+func crashEffects() []string {
+	effects := []string{
+		"producer.Send", "requests.CreateIfAbsent", "checkpoints.Save", "quarantine.Put", "quarantine.Replace",
+		"drones.Create", "drones.Replace", "transactions.Create", "receiver.Post",
+	}
+	for _, state := range workflow.States {
+		effects = append(effects, "transactions.Replace."+string(state))
+	}
+	for _, container := range []string{"accounts", "packages", "bookings", "assignments", "deliveries"} {
+		effects = append(effects, container+".Create", container+".Replace")
+	}
+	for _, queue := range []workflow.Queue{workflow.QueueDeliveries, workflow.QueueCompensations, workflow.QueueNotifications} {
+		effects = append(effects, "sender.Send."+string(queue))
+	}
+	for _, step := range delivery.Steps().Steps {
+		in := workflow.Input{TransactionID: "t", Revision: 1, Request: []byte("{}")}
+		effects = append(effects, callEffect(step.Call(in)))
+		if step.Undo != nil {
+			effects = append(effects, callEffect(step.Undo(in)))
+		}
+	}
+	return effects
+}
+
+func callEffect(c workflow.Call) string { return "caller." + c.Method + "." + c.Backend }
+
+// queueRoles tells what the queues are for, by their names.
+func queueRoles(s settings.Settings) map[string]workflow.Queue {
+	return map[string]workflow.Queue{
+		s.DeliveriesQueue: workflow.QueueDeliveries, s.CompensationsQueue: workflow.QueueCompensations,
+		s.NotificationsQueue: workflow.QueueNotifications,
+	}
+}
+
+// sendEffect names a send after the queue of its first message; one send never
+// mixes them.
+func sendEffect(roles map[string]workflow.Queue, messages []message.Queued) string {
+	if len(messages) == 0 {
+		return "sender.Send"
+	}
+	return "sender.Send." + string(roles[messages[0].Queue])
+}
+
+// listCrashPoints writes the names of all crash points, one a line.
+func listCrashPoints(w io.Writer) error {
+	for _, effect := range crashEffects() {
+		if _, err := fmt.Fprintf(w, "%s%s\n%s%s\n", effect, crash.Before, effect, crash.After); err != nil {
+			return fmt.Errorf("list the crash points: %w", err)
+		}
+	}
+	return nil
+}

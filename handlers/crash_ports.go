@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/crash"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/notify"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// withCrashPoints wraps each port whose methods have an effect. What only reads
+// is passed on as it is.
+func withCrashPoints(t *crash.Trigger, p ports, roles map[string]workflow.Queue) ports {
+	p.producer = crashingProducer{p.producer, t}
+	p.sender = crashingSender{p.sender, t, roles}
+	p.caller = crashingCaller{p.caller, t}
+	if p.receiver != nil {
+		p.receiver = crashingReceiver{p.receiver, t}
+	}
+	p.transactions = crashingTransactions{p.transactions, t}
+	p.requests = crashingRequests{p.requests, t}
+	p.checkpoints = crashingCheckpoints{p.checkpoints, t}
+	p.quarantine = crashingQuarantine{p.quarantine, t}
+	p.drones = crashingDrones{p.drones, t}
+	p.accounts = withRecordCrashPoints(t, "accounts", p.accounts)
+	p.packages = withRecordCrashPoints(t, "packages", p.packages)
+	p.bookings = withRecordCrashPoints(t, "bookings", p.bookings)
+	p.assignments = withRecordCrashPoints(t, "assignments", p.assignments)
+	p.deliveries = withRecordCrashPoints(t, "deliveries", p.deliveries)
+	return p
+}
+
+// around is Trigger.Around for an effect that has a result.
+func around[T any](t *crash.Trigger, effect string, do func() (T, error)) (T, error) {
+	var result T
+	err := t.Around(effect, func() (err error) {
+		result, err = do()
+		return err
+	})
+	return result, err
+}
+
+type crashingProducer struct {
+	ingest.Producer
+	t *crash.Trigger
+}
+
+func (c crashingProducer) Send(ctx context.Context, partition string, events []message.Event) error {
+	return c.t.Around("producer.Send", func() error { return c.Producer.Send(ctx, partition, events) })
+}
+
+type crashingSender struct {
+	runner.Sender
+	t     *crash.Trigger
+	roles map[string]workflow.Queue
+}
+
+func (c crashingSender) Send(ctx context.Context, messages ...message.Queued) error {
+	return c.t.Around(sendEffect(c.roles, messages), func() error { return c.Sender.Send(ctx, messages...) })
+}
+
+type crashingCaller struct {
+	runner.Caller
+	t *crash.Trigger
+}
+
+func (c crashingCaller) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+	outcome, err := around(c.t, callEffect(r.Call), func() (workflow.Outcome, error) { return c.Caller.Do(ctx, r), nil })
+	if err != nil {
+		return workflow.Outcome{Retry: workflow.RetryNever, Effect: workflow.EffectMaybe, Message: err.Error()}
+	}
+	return outcome
+}
+
+type crashingReceiver struct {
+	notify.Receiver
+	t *crash.Trigger
+}
+
+func (c crashingReceiver) Post(ctx context.Context, e notify.Event) error {
+	return c.t.Around("receiver.Post", func() error { return c.Receiver.Post(ctx, e) })
+}
+
+type crashingTransactions struct {
+	workflow.Store
+	t *crash.Trigger
+}
+
+func (c crashingTransactions) Create(ctx context.Context, p *workflow.Progress) (string, error) {
+	return around(c.t, "transactions.Create", func() (string, error) { return c.Store.Create(ctx, p) })
+}
+
+func (c crashingTransactions) Replace(ctx context.Context, p *workflow.Progress, etag string) (string, error) {
+	return around(c.t, "transactions.Replace."+string(p.State), func() (string, error) { return c.Store.Replace(ctx, p, etag) })
+}
+
+type crashingRequests struct {
+	ingest.Requests
+	t *crash.Trigger
+}
+
+func (c crashingRequests) CreateIfAbsent(ctx context.Context, r ingest.Request) (ingest.Request, error) {
+	return around(c.t, "requests.CreateIfAbsent", func() (ingest.Request, error) { return c.Requests.CreateIfAbsent(ctx, r) })
+}
+
+type crashingCheckpoints struct {
+	relay.Checkpoints
+	t *crash.Trigger
+}
+
+func (c crashingCheckpoints) Save(ctx context.Context, p relay.Checkpoint, etag string) (string, error) {
+	return around(c.t, "checkpoints.Save", func() (string, error) { return c.Checkpoints.Save(ctx, p, etag) })
+}
+
+type crashingQuarantine struct {
+	quarantine.Store
+	t *crash.Trigger
+}
+
+func (c crashingQuarantine) Put(ctx context.Context, e quarantine.Entry) error {
+	return c.t.Around("quarantine.Put", func() error { return c.Store.Put(ctx, e) })
+}
+
+func (c crashingQuarantine) Replace(ctx context.Context, e quarantine.Entry, etag string) error {
+	return c.t.Around("quarantine.Replace", func() error { return c.Store.Replace(ctx, e, etag) })
+}
+
+type crashingDrones struct {
+	drone.Store
+	t *crash.Trigger
+}
+
+func (c crashingDrones) Create(ctx context.Context, d drone.Drone) error {
+	return c.t.Around("drones.Create", func() error { return c.Store.Create(ctx, d) })
+}
+
+func (c crashingDrones) Replace(ctx context.Context, d drone.Drone, etag string) error {
+	return c.t.Around("drones.Replace", func() error { return c.Store.Replace(ctx, d, etag) })
+}
+
+// crashingRecords are the documents of one backend.
+type crashingRecords[T any] struct {
+	record.Store[T]
+	t    *crash.Trigger
+	name string
+}
+
+func withRecordCrashPoints[T any](t *crash.Trigger, name string, s record.Store[T]) record.Store[T] {
+	return crashingRecords[T]{s, t, name}
+}
+
+func (c crashingRecords[T]) Create(ctx context.Context, id string, doc T) (string, error) {
+	return around(c.t, c.name+".Create", func() (string, error) { return c.Store.Create(ctx, id, doc) })
+}
+
+func (c crashingRecords[T]) Replace(ctx context.Context, id string, doc T, etag string) (string, error) {
+	return around(c.t, c.name+".Replace", func() (string, error) { return c.Store.Replace(ctx, id, doc, etag) })
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/notify"
+	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
+	"github.com/fabrikam/drone-delivery/shared/notify/webhook"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+)
+
+// noticePatience is the part of an invocation's time for which a notice waits
+// for its turn, a quarter: so long a message of an outage is held, and so rarely
+// it comes back.
+const noticePatience = 4
+
+// openReceiver returns who is told of transactions that come to rest, nil when
+// nobody is.
+func openReceiver(s settings.Settings, logger *slog.Logger) (*webhook.Receiver, error) {
+	if !s.Notify.On() {
+		return nil, nil
+	}
+	var keys []standardwebhooks.Key
+	var errs []error
+	for _, secret := range []settings.Secret{s.Notify.Key, s.Notify.PreviousKey} {
+		if secret.Set() {
+			key, err := standardwebhooks.ParseKey(secret.Reveal())
+			keys, errs = append(keys, key), append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	logger.Info("notices are sent", "url", s.Notify.URL, "key", keys[0].Public())
+	return webhook.New(webhook.Config{
+		URL: s.Notify.URL, Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
+		Concurrency: s.Notify.Concurrency, Breaker: webhook.Breaker(s.Backends.Breaker), Now: time.Now, Log: logger,
+	})
+}
+
+// newNotify builds the service behind Notify.
+func newNotify(s settings.Settings, logger *slog.Logger, p ports, run *runner.Runner) *notify.Service {
+	b := s.Budgets
+	return notify.New(notify.Config{
+		Receiver: p.receiver, Store: p.transactions, Announcer: run, Source: s.Notify.Source,
+		GiveUpAfter: s.Notify.GiveUpAfter, CallTimeout: b.Call, InvocationTimeout: b.Invocation,
+		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: p.now, Pause: runner.Pause, Jitter: rand.Float64, Log: logger,
+	})
+}
+
+// deadNotice is the function of the notifications queue's dead-letter sub-queue.
+// A message that asks for notices stands for nothing of its own: the notices are
+// in their transaction's outbox, and Sweep asks for them again. So there is
+// nothing for people to look at; what kept it from being handled has been logged
+// with each delivery. Anything else that comes here goes into the quarantine.
+func (a *App) deadNotice(queue string) customhandler.EventFunc {
+	return func(ctx context.Context, i *customhandler.Invocation) error {
+		m, err := messageOf(i, queue)
+		if err != nil {
+			return err
+		}
+		reason, _ := m.Properties[deadLetterReason].(string)
+		description, _ := m.Properties[deadLetterDescription].(string)
+		a.logger.WarnContext(ctx, "dead letter", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,
+			telemetry.KeySequence, m.SequenceNumber, "reason", reason)
+		if e, err := message.Decode(m.Body); err == nil && e.Operation == "" {
+			return nil
+		}
+		if reason == "" {
+			reason = quarantine.ReasonUnknown
+		}
+		entry := quarantine.Entry{
+			Source: quarantine.DeadLetterSource(queue), SequenceNumber: m.SequenceNumber, Reason: reason, Detail: description,
+			Properties: m.Properties, TransactionID: quarantine.TransactionOf(m.Body), MessageID: m.MessageID,
+		}
+		entry.SetBody(m.Body)
+		return a.services.quarantine.Keep(ctx, entry)
+	}
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// operationsPath is where the operators' paths begin.
+const operationsPath = "operations"
+
+func (a *App) operationsEndpoints() []endpoint {
+	const transactions, entries = operationsPath + "/transactions", operationsPath + "/quarantine"
+	const transaction, entry = transactions + "/{id}", entries + "/{source}/{id}"
+	s := a.services.operate
+	onTransaction := func(act func(context.Context, string, operate.Actor) (operate.Acted, error), read func([]byte) (operate.Actor, error)) http.Handler {
+		return a.acting(func(ctx context.Context, r *http.Request, by operate.Actor) (any, error) {
+			id, err := knownID(r, "id")
+			if err != nil {
+				return nil, err
+			}
+			return act(ctx, id, by)
+		}, read)
+	}
+	onEntry := func(act func(ctx context.Context, source, id string, by operate.Actor) (operate.EntryActed, error)) http.Handler {
+		return a.acting(func(ctx context.Context, r *http.Request, by operate.Actor) (any, error) {
+			vars := mux.Vars(r)
+			return act(ctx, vars["source"], vars["id"], by)
+		}, whoAndWhy)
+	}
+	return []endpoint{
+		{http.MethodGet, transactions, a.answering(a.listTransactions)},
+		{http.MethodGet, transaction, a.answering(a.tellStory)},
+		{http.MethodPost, transaction + "/" + operate.ActRetry, onTransaction(s.Retry, whoAndWhy)},
+		{http.MethodPost, transaction + "/" + operate.ActGiveUp, onTransaction(s.GiveUp, whoAndNote)},
+		{http.MethodGet, entries, a.answering(a.listEntries)},
+		{http.MethodGet, entry, a.answering(a.showEntry)},
+		{http.MethodPost, entry + "/" + string(quarantine.ActRedrive), onEntry(s.Redrive)},
+		{http.MethodPost, entry + "/" + string(quarantine.ActDrop), onEntry(s.Drop)},
+	}
+}
+
+func (a *App) listTransactions(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	state := workflow.Stuck
+	if query.Has("state") {
+		state = workflow.State(query.Get("state"))
+	}
+	if !slices.Contains(workflow.States, state) {
+		return oneOf("state", workflow.States)
+	}
+	page, next, err := a.services.operate.List(r.Context(), state, query.Get("continuation"))
+	if err != nil {
+		return err
+	}
+	return answerPage(w, page, next)
+}
+
+func (a *App) tellStory(w http.ResponseWriter, r *http.Request) error {
+	id, err := knownID(r, "id")
+	if err != nil {
+		return err
+	}
+	story, err := a.services.operate.Story(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return answerFresh(w, story)
+}
+
+func (a *App) listEntries(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	filter := quarantine.Filter{
+		Source: query.Get("source"), Reason: query.Get("reason"), State: quarantine.State(query.Get("state")),
+	}
+	if query.Has("state") && !slices.Contains(quarantine.States, filter.State) {
+		return oneOf("state", quarantine.States)
+	}
+	page, next, err := a.services.operate.Entries(r.Context(), filter, query.Get("continuation"))
+	if err != nil {
+		return err
+	}
+	return answerPage(w, page, next)
+}
+
+func (a *App) showEntry(w http.ResponseWriter, r *http.Request) error {
+	vars := mux.Vars(r)
+	entry, err := a.services.operate.Entry(r.Context(), vars["source"], vars["id"])
+	if err != nil {
+		return err
+	}
+	return answerFresh(w, entry)
+}
+
+// answerPage answers a list as it is.
+func answerPage[T any](w http.ResponseWriter, page []T, next string) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return record.WritePage(w, page, next, func(one T) T { return one })
+}
+
+func oneOf[T ~string](parameter string, names []T) error {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = string(name)
+	}
+	return problem.New(problem.Invalid, "query parameter %s must be one of %s", parameter, strings.Join(list, ", "))
+}
+
+// acting answers 200 with what has become of an act. An act that was begun is
+// ended, whether its operator still waits for the answer or not.
+func (a *App) acting(act func(ctx context.Context, r *http.Request, by operate.Actor) (any, error), read func([]byte) (operate.Actor, error)) http.Handler {
+	return a.answering(func(w http.ResponseWriter, r *http.Request) error {
+		body, p := problem.ReadBody(w, r, message.MaxBody)
+		if p != nil {
+			return p
+		}
+		by, err := read(body)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.settings.Budgets.Invocation)
+		defer cancel()
+		acted, err := act(ctx, r, by)
+		if err != nil {
+			return refusedAct(err)
+		}
+		return answerFresh(w, acted)
+	})
+}
+
+// refusedAct says why an act was refused, and how things stand.
+func refusedAct(err error) error {
+	var refused *operate.RefusedError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	p := problem.New(problem.Conflict, "%s", refused.Reason)
+	p.Extensions = map[string]any{"id": refused.ID, "state": refused.State}
+	return p
+}
+
+func whoAndWhy(data []byte) (operate.Actor, error) {
+	var body struct {
+		By  *string `json:"by"`
+		Why *string `json:"why"`
+	}
+	faults, err := value.Decode(data, &body)
+	if err != nil {
+		return operate.Actor{}, err
+	}
+	return actor(faults, body.By, "/why", body.Why)
+}
+
+func whoAndNote(data []byte) (operate.Actor, error) {
+	var body struct {
+		By   *string `json:"by"`
+		Note *string `json:"note"`
+	}
+	faults, err := value.Decode(data, &body)
+	if err != nil {
+		return operate.Actor{}, err
+	}
+	return actor(faults, body.By, "/note", body.Note)
+}
+
+// actor is who acts, and why. Who it is, the body says: the function key that
+// lets an operator in names nobody. A principal that the platform has made sure
+// of would take the place of by, here and nowhere else.
+func actor(faults *value.Faults, by *string, pointer string, why *string) (operate.Actor, error) {
+	said := func(pointer string, text *string, limit int) string {
+		if text == nil {
+			text = new(string)
+		}
+		if err := operate.CheckText(*text, limit); err != nil {
+			faults.Add(pointer, "%v", err)
+		}
+		return *text
+	}
+	a := operate.Actor{By: said("/by", by, operate.MaxBy), Why: said(pointer, why, operate.MaxWhy)}
+	return a, faults.Err()
+}
