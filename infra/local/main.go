@@ -39,9 +39,11 @@ func commands() []command {
 	return []command{
 		{"serve", "build the app and serve it until interrupted (the default)", serve},
 		{"demo", "serve, send delivery requests, show their progress and a summary", demo},
+		{"chaos", "prove the promises while everything breaks", runChaos},
 		{"emulators", "serve only Event Hubs, Service Bus and Cosmos DB", emulators},
 		{"host", "run only the Functions host on an app that is staged", runHost},
 		{"stage", "build the folder that the Functions host runs", stageApp},
+		{"ops", "look after the transactions and the quarantine of an app that runs", runOps},
 	}
 }
 

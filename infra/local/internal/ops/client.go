@@ -1,0 +1,185 @@
+// Package ops is the operators' command: a client of the function Operations,
+// and what people are shown of its answers.
+package ops
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+)
+
+// ErrNotServed is returned when nobody answers at the app's address.
+var ErrNotServed = errors.New("nothing is served")
+
+// maxAnswer bounds what is read of an answer, in bytes: a page of the largest
+// entries, or the largest document.
+const maxAnswer = 16 << 20
+
+// Client speaks to the function Operations of one app. Refusals are returned as
+// *problem.Problem. It is safe for concurrent use. Close must be called.
+type Client struct {
+	base string // up to /operations
+	key  string
+	http *http.Client
+}
+
+// NewClient returns a client of the app at that URL, with or without its prefix
+// /api. The key is a function key; "" for none.
+func NewClient(app, key string) (*Client, error) {
+	u, err := url.Parse(app)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%q is no URL of an app; use http://host:port or https://host", app)
+	}
+	base := strings.TrimSuffix(strings.TrimRight(app, "/"), "/api")
+	return &Client{
+		base: base + "/api/operations", key: key,
+		http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}},
+	}, nil
+}
+
+// Close closes the connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Page is a page of a list, and the continuation of the next one ("" after the
+// last).
+type Page[T any] struct {
+	Items        []T    `json:"items"`
+	Continuation string `json:"continuation"`
+}
+
+// Transactions returns a page of the transactions in a state.
+func (c *Client) Transactions(ctx context.Context, state, continuation string) (p Page[operate.Summary], err error) {
+	return p, c.get(ctx, &p, query("state", state, "continuation", continuation), "transactions")
+}
+
+// Story returns all that is known of a transaction.
+func (c *Client) Story(ctx context.Context, id string) (s operate.Story, err error) {
+	return s, c.get(ctx, &s, nil, "transactions", id)
+}
+
+// Retry has a Stuck transaction undone again.
+func (c *Client) Retry(ctx context.Context, id string, a operate.Actor) (acted operate.Acted, err error) {
+	return acted, c.post(ctx, &acted, map[string]string{"by": a.By, "why": a.Why}, "transactions", id, operate.ActRetry)
+}
+
+// GiveUp ends a Stuck transaction.
+func (c *Client) GiveUp(ctx context.Context, id string, a operate.Actor) (acted operate.Acted, err error) {
+	return acted, c.post(ctx, &acted, map[string]string{"by": a.By, "note": a.Why}, "transactions", id, operate.ActGiveUp)
+}
+
+// Entries returns a page of the quarantine. Empty arguments select everything.
+func (c *Client) Entries(ctx context.Context, source, reason, state, continuation string) (p Page[quarantine.Entry], err error) {
+	return p, c.get(ctx, &p, query("source", source, "reason", reason, "state", state, "continuation", continuation), "quarantine")
+}
+
+// Entry returns an entry of the quarantine.
+func (c *Client) Entry(ctx context.Context, source, id string) (e quarantine.Entry, err error) {
+	return e, c.get(ctx, &e, nil, "quarantine", source, id)
+}
+
+// Act redrives or drops an entry.
+func (c *Client) Act(ctx context.Context, source, id string, kind quarantine.ActKind, a operate.Actor) (acted operate.EntryActed, err error) {
+	return acted, c.post(ctx, &acted, map[string]string{"by": a.By, "why": a.Why}, "quarantine", source, id, string(kind))
+}
+
+// query returns the parameters that have a value.
+func query(pairs ...string) url.Values {
+	values := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return values
+}
+
+func (c *Client) get(ctx context.Context, into any, query url.Values, path ...string) error {
+	return c.do(ctx, http.MethodGet, c.url(query, path), nil, into)
+}
+
+func (c *Client) post(ctx context.Context, into any, body map[string]string, path ...string) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, http.MethodPost, c.url(nil, path), encoded, into)
+}
+
+func (c *Client) url(query url.Values, path []string) string {
+	full := c.base
+	for _, part := range path {
+		full += "/" + url.PathEscape(part)
+	}
+	if len(query) > 0 {
+		full += "?" + query.Encode()
+	}
+	return full
+}
+
+func (c *Client) do(ctx context.Context, method, target string, body []byte, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.key != "" {
+		req.Header.Set("X-Functions-Key", c.key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w at %s: %w", ErrNotServed, strings.TrimSuffix(c.base, "/api/operations"), rootOf(err))
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, target, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp, data)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s %s: the answer is not that of Operations: %w", method, target, err)
+	}
+	return nil
+}
+
+// rootOf leaves out the method and the URL, which the caller names himself.
+func rootOf(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// refusal is what an app, or a host before it, answers instead of a result.
+func refusal(resp *http.Response, data []byte) error {
+	p := &problem.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), problem.ContentType) {
+		var told problem.Problem
+		if json.Unmarshal(data, &told) == nil {
+			p = &told
+			p.Status = resp.StatusCode
+		}
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		p.Detail = "the app wants a function key: -key KEY"
+	}
+	return p
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/ops"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+)
+
+const opsCommand = "go run ./infra/local ops"
+
+// opsVerb is one thing that an operator can ask for.
+type opsVerb struct {
+	name     string // one or two words
+	words    string // what comes behind it
+	synopsis string
+	// define adds the verb's own flags; nil for none.
+	define func(*flag.FlagSet, *opsCall)
+	run    func(ctx context.Context, c *opsCall) error
+}
+
+// opsCall is one call of a verb.
+type opsCall struct {
+	out     io.Writer
+	client  *ops.Client
+	words   []string
+	asJSON  bool
+	by, why string
+	// What is listed, and how much of it.
+	state, source, reason string
+	max                   int
+}
+
+func opsVerbs() []opsVerb {
+	listed := func(f *flag.FlagSet, c *opsCall) {
+		f.IntVar(&c.max, "max", 100, "list so many at most")
+	}
+	acting := func(f *flag.FlagSet, c *opsCall) {
+		f.StringVar(&c.by, "by", userName(), "who acts")
+		f.StringVar(&c.why, "why", "", "why; for giveup, what was done by hand (required)")
+	}
+	return []opsVerb{
+		{"list", "", "transactions in a state", func(f *flag.FlagSet, c *opsCall) {
+			listed(f, c)
+			f.StringVar(&c.state, "state", "Stuck", "the `state`")
+		}, listTransactions},
+		{"show", "ID", "all that is known of a transaction, and what can be done", nil, showTransaction},
+		{"retry", "ID", "have a Stuck transaction undone again", acting, func(ctx context.Context, c *opsCall) error {
+			return c.transactionActed(c.client.Retry(ctx, c.words[0], operate.Actor{By: c.by, Why: c.why}))
+		}},
+		{"giveup", "ID", "end a Stuck transaction that can't be undone", acting, func(ctx context.Context, c *opsCall) error {
+			return c.transactionActed(c.client.GiveUp(ctx, c.words[0], operate.Actor{By: c.by, Why: c.why}))
+		}},
+		{"quarantine", "", "what could not be processed", func(f *flag.FlagSet, c *opsCall) {
+			listed(f, c)
+			f.StringVar(&c.source, "source", "", "only of this `source`")
+			f.StringVar(&c.reason, "reason", "", "only for this `reason`")
+			f.StringVar(&c.state, "state", "", "only in this `state`: Kept, Redriven or Dropped")
+		}, listEntries},
+		{"quarantine show", "SOURCE ID", "an entry with its body", nil, showEntry},
+		{"quarantine redrive", "SOURCE ID", "ask again for what an entry asked for", acting, entryAct(quarantine.ActRedrive)},
+		{"quarantine drop", "SOURCE ID", "say that nothing is to be done about an entry", acting, entryAct(quarantine.ActDrop)},
+	}
+}
+
+// runOps is the operators' command: it speaks HTTP to an app that runs, here or
+// elsewhere.
+func runOps(ctx context.Context, c console) error {
+	if len(c.args) > 0 && (c.args[0] == "-h" || c.args[0] == "-help" || c.args[0] == "--help") {
+		return opsUsage(c.out)
+	}
+	verb, args, err := opsVerbOf(c.args)
+	if err != nil {
+		if len(c.args) == 0 {
+			err = errors.Join(err, opsUsage(c.errOut))
+		}
+		return err
+	}
+	call := &opsCall{out: c.out}
+	flags := newFlags("ops " + verb.name)
+	app := flags.String("url", "", "`URL` of the app (default: what serve serves in this folder)")
+	key := flags.String("key", "", "function `key` of the app, where it wants one")
+	flags.BoolVar(&call.asJSON, "json", false, "write JSON, one object a line")
+	if verb.define != nil {
+		verb.define(flags, call)
+	}
+	if err := parseOps(c, flags, verb, args, call); err != nil {
+		return err
+	}
+	if *app == "" {
+		if *app, err = servedHere(); err != nil {
+			return err
+		}
+	}
+	if call.client, err = ops.NewClient(*app, *key); err != nil {
+		return &usageError{"ops: -url: " + err.Error()}
+	}
+	defer call.client.Close()
+	return opsError(verb.run(ctx, call))
+}
+
+func opsUsage(w io.Writer) error {
+	text := "usage: " + opsCommand + " VERB [flags]\n\n"
+	for _, v := range opsVerbs() {
+		text += fmt.Sprintf("  %-32s %s\n", strings.TrimSpace(v.name+" "+v.words), v.synopsis)
+	}
+	_, err := io.WriteString(w, text+"\n  VERB -help shows its flags\n")
+	return err
+}
+
+// opsVerbOf finds the verb, of two words if there is such a one.
+func opsVerbOf(args []string) (verb opsVerb, rest []string, err error) {
+	found := 0
+	for _, v := range opsVerbs() {
+		words := strings.Fields(v.name)
+		if len(words) > found && len(args) >= len(words) && strings.Join(args[:len(words)], " ") == v.name {
+			verb, rest, found = v, args[len(words):], len(words)
+		}
+	}
+	switch {
+	case found > 0:
+		return verb, rest, nil
+	case len(args) == 0:
+		return verb, nil, &usageError{"ops: say what to do; see ops -help"}
+	}
+	return verb, nil, &usageError{fmt.Sprintf("ops: unknown %q; see ops -help", args[0])}
+}
+
+// parseOps reads the words and the flags of a verb, in any order.
+func parseOps(c console, flags *flag.FlagSet, verb opsVerb, args []string, call *opsCall) error {
+	flags.SetOutput(io.Discard)
+	for {
+		err := flags.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(c.out)
+			fmt.Fprintf(c.out, "usage: %s\n\n%s\n\n", strings.TrimSpace(opsCommand+" "+verb.name+" "+verb.words)+" [flags]", verb.synopsis)
+			flags.PrintDefaults()
+			return err
+		}
+		if err != nil {
+			return &usageError{fmt.Sprintf("%s: %v; see %s -help", flags.Name(), err, flags.Name())}
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		call.words, args = append(call.words, flags.Arg(0)), flags.Args()[1:]
+	}
+	if want := strings.Fields(verb.words); len(call.words) != len(want) {
+		return &usageError{fmt.Sprintf("%s: %d words, want %s; see %s -help", flags.Name(), len(call.words), cmp.Or(verb.words, "none"), flags.Name())}
+	}
+	if flags.Lookup("why") != nil {
+		for _, said := range []struct {
+			name, text string
+			limit      int
+		}{{"-by", call.by, operate.MaxBy}, {"-why", call.why, operate.MaxWhy}} {
+			if err := operate.CheckText(said.text, said.limit); err != nil {
+				return &usageError{fmt.Sprintf("%s: %s %v", flags.Name(), said.name, err)}
+			}
+		}
+	}
+	if flags.Lookup("max") != nil && call.max < 1 {
+		return &usageError{fmt.Sprintf("%s: -max %d: use 1 or more", flags.Name(), call.max)}
+	}
+	return nil
+}
+
+// userName is the operating system's word for who is at work, "" if it has
+// none.
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}
+
+// servedHere returns the URL of the app that is served in this folder.
+func servedHere() (string, error) {
+	project, err := stage.FindProject(".")
+	if err != nil {
+		return "", fmt.Errorf("%w; or name the app with -url URL", err)
+	}
+	data, err := os.ReadFile(filepath.Join(project, ".build", "local", "endpoints.json"))
+	if err != nil {
+		return "", fmt.Errorf("%w in this folder: %w", ops.ErrNotServed, err)
+	}
+	var served system.Endpoints
+	if err := json.Unmarshal(data, &served); err != nil {
+		return "", fmt.Errorf("read what is served here: %w", err)
+	}
+	if served.HTTP == "" { // emulators alone
+		return "", fmt.Errorf("%w but emulators in this folder", ops.ErrNotServed)
+	}
+	return "http://" + served.HTTP, nil
+}
+
+// opsError says what can be done about an error.
+func opsError(err error) error {
+	var p *problem.Problem
+	switch {
+	case errors.Is(err, ops.ErrNotServed):
+		return fmt.Errorf("%w; start the app with go run ./infra/local serve, or name another with -url URL", err)
+	case errors.As(err, &p):
+		return fmt.Errorf("refused: %w", p)
+	}
+	return err
+}
