@@ -25,16 +25,21 @@
 //     functionTimeout. Here it is an error in the log at once, and then treated
 //     as that timeout: the handler is killed and starts again.
 //   - Event Hubs: when the real host stops while a retry policy waits between
-//     two attempts, it may checkpoint the batch that never succeeded. Here a
-//     batch is never checkpointed while the host stops or after its partition
-//     went to another owner (see partition.checkpoint).
+//     two attempts, it may checkpoint the batch that never succeeded. Here that
+//     happens on demand only (AwaitRetry); otherwise no batch is checkpointed
+//     while the host stops or after its partition went to another owner (see
+//     partition.comesAgain).
 //   - Checkpoints, ownership and timers are kept in Cosmos DB instead of Blob
-//     Storage; AzureWebJobsStorage isn't needed. Without settings of its own,
-//     load balancing runs every second and ownership expires after ten.
+//     Storage; AzureWebJobsStorage isn't needed. Without settings in host.json,
+//     load balancing runs every second and ownership expires after ten. Timings
+//     can change these and other waits, for runs with faults.
 //   - The time zone of NCRONTAB schedules is WEBSITE_TIME_ZONE (an IANA name),
 //     or UTC.
 //   - The time limit of the front end, 230 s without a byte, which func start
 //     doesn't have, is kept here.
+//
+// What can be broken on purpose: calls to the app's own backends on their way
+// through the front (backendfaults.go), and the host itself (acts.go).
 //
 // Not emulated: what the packages config and payload list, CORS, keys other
 // than Config.HostKey and Config.MasterKey, watching files for changes, drain

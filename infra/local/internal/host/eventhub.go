@@ -1,11 +1,13 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -15,13 +17,8 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/payload"
 )
 
-// Load balancing without settings of its own: quick, so that a local run
-// delivers at once and takes over soon. The service's defaults are 30 s and
-// 2 min.
-const (
-	ownershipUpdate     = time.Second
-	ownershipExpiration = 10 * time.Second
-)
+// listenLeast is the first wait before a listener that broke starts again.
+const listenLeast = 500 * time.Millisecond
 
 // closeTimeout bounds the end of connections and the last settlements.
 const closeTimeout = 5 * time.Second
@@ -29,8 +26,9 @@ const closeTimeout = 5 * time.Second
 // eventHub is the listener of an Event Hubs trigger. Partitions are shared
 // with the other instances, and each is served strictly in order.
 type eventHub struct {
-	host *Host
-	fn   *config.Function
+	host  *Host
+	fn    *config.Function
+	owned atomic.Pointer[ownerships] // of the processor that runs, or ran last
 }
 
 func (h *Host) newEventHub(f *config.Function) *eventHub { return &eventHub{host: h, fn: f} }
@@ -43,7 +41,8 @@ func (l *eventHub) run(ctx context.Context) {
 
 // keepListening repeats listen until ctx ends, with growing waits.
 func (h *Host) keepListening(ctx context.Context, f *config.Function, listen func(context.Context) error) {
-	const least, most = 500 * time.Millisecond, 15 * time.Second
+	most := h.cfg.ListenMost
+	least := min(listenLeast, most)
 	wait := least
 	for ctx.Err() == nil {
 		begin := h.cfg.Now()
@@ -74,6 +73,7 @@ func (l *eventHub) listen(ctx context.Context) error {
 	}
 	defer l.host.closing("event hub client", client.Close)
 	owned := newOwnerships(l.host.cfg.Checkpoints)
+	l.owned.Store(owned)
 	processor, err := azeventhubs.NewProcessor(client, owned, l.processorOptions())
 	if err != nil {
 		return err
@@ -102,15 +102,10 @@ func (l *eventHub) listen(ctx context.Context) error {
 func (l *eventHub) processorOptions() *azeventhubs.ProcessorOptions {
 	c := l.host.app.Host.EventHubs
 	o := &azeventhubs.ProcessorOptions{
-		LoadBalancingStrategy: azeventhubs.ProcessorStrategyGreedy,
-		UpdateInterval:        ownershipUpdate, PartitionExpirationDuration: ownershipExpiration,
-		Prefetch: int32(c.Prefetch),
-	}
-	if c.UpdateInterval > 0 {
-		o.UpdateInterval = c.UpdateInterval
-	}
-	if c.Expiration > 0 {
-		o.PartitionExpirationDuration = c.Expiration
+		LoadBalancingStrategy:       azeventhubs.ProcessorStrategyGreedy,
+		UpdateInterval:              cmp.Or(c.UpdateInterval, l.host.cfg.OwnershipUpdate),
+		PartitionExpirationDuration: cmp.Or(c.Expiration, l.host.cfg.OwnershipExpiration),
+		Prefetch:                    int32(c.Prefetch),
 	}
 	switch strings.ToLower(c.Start) {
 	case "fromend":

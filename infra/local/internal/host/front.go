@@ -15,8 +15,12 @@ const defaultBodyLimit = 104857600
 // An httpFunction serves the requests of one HTTP function.
 type httpFunction struct {
 	*config.Function
-	serve func(w http.ResponseWriter, r *http.Request, params map[string]string)
+	serve httpServe
 }
+
+// httpServe answers a request to an HTTP function with the values of its
+// route's parameters.
+type httpServe func(w http.ResponseWriter, r *http.Request, params map[string]string)
 
 // newHTTPFunction chooses the mode: proxying needs the host.json switch and
 // exactly an httpTrigger and an http output; everything else is invoked with
@@ -31,6 +35,7 @@ func (h *Host) newHTTPFunction(f *config.Function) *httpFunction {
 			h.serveEnvelope(f, w, r, params)
 		}
 	}
+	fn.serve = h.breakable(f, fn.serve)
 	return fn
 }
 

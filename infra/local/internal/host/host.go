@@ -35,6 +35,8 @@ type Host struct {
 
 	// triggers are the listeners of everything but HTTP.
 	triggers []trigger
+	// repeats are the batches of events that a retry policy repeats.
+	repeats repeats
 	// calls ends when running calls may no longer go on. Set by Run.
 	calls context.Context
 

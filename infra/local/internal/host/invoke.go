@@ -107,7 +107,7 @@ func (h *Host) invokeWithRetry(ctx context.Context, f *config.Function, inv payl
 	}
 	var last error
 	for attempt := 0; ; attempt++ {
-		_, err := h.invoke(h.calls, f, inv, &payload.Retry{Count: attempt, MaxCount: f.Retry.MaxCount, Err: last})
+		err := h.attempt(f, inv, &payload.Retry{Count: attempt, MaxCount: f.Retry.MaxCount, Err: last})
 		if err == nil {
 			return nil
 		}
@@ -115,10 +115,33 @@ func (h *Host) invokeWithRetry(ctx context.Context, f *config.Function, inv payl
 		if f.Retry.MaxCount >= 0 && attempt >= f.Retry.MaxCount {
 			return fmt.Errorf("after %d attempts: %w", attempt+1, err)
 		}
-		if !sleep(ctx, f.Retry.Wait(attempt)) {
+		if attempt == 0 && repeatsBatches(*f) {
+			defer h.repeats.enter()()
+		}
+		if !sleep(ctx, h.retryWait(f, attempt)) {
 			return err
 		}
 	}
+}
+
+// attempt makes one of several attempts of an invocation.
+func (h *Host) attempt(f *config.Function, inv payload.Invocation, retry *payload.Retry) error {
+	if repeatsBatches(*f) {
+		if err := h.repeats.admit(); err != nil {
+			return err
+		}
+	}
+	_, err := h.invoke(h.calls, f, inv, retry)
+	return err
+}
+
+// retryWait is the time between the attempt with this number and the next.
+func (h *Host) retryWait(f *config.Function, attempt int) time.Duration {
+	wait := f.Retry.Wait(attempt)
+	if most := h.cfg.RetryMost; most > 0 {
+		return min(wait, most)
+	}
+	return wait
 }
 
 // sleep waits and reports whether ctx is still alive.

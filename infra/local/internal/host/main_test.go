@@ -26,6 +26,9 @@ import (
 // to the URL in this variable, so that the test itself answers.
 const puppetVar = "HOST_TEST_PUPPET"
 
+// deafVar makes it one that never opens its port.
+const deafVar = "HOST_TEST_DEAF"
+
 // exitHeader in the test's answer makes the handler exit with that code.
 const exitHeader = "X-Test-Exit"
 
@@ -40,6 +43,9 @@ func TestMain(m *testing.M) {
 }
 
 func puppet(target string) {
+	if os.Getenv(deafVar) != "" {
+		select {}
+	}
 	to, err := url.Parse(target)
 	if err != nil {
 		os.Exit(3)
@@ -95,7 +101,7 @@ type fixture struct {
 }
 
 // writeApp stages the app.
-func writeApp(t *testing.T, s spec) string {
+func writeApp(t testing.TB, s spec) string {
 	t.Helper()
 	root := t.TempDir()
 	if s.timeout == "" {
@@ -121,7 +127,7 @@ func writeApp(t *testing.T, s spec) string {
 }
 
 // configure makes the Config of a spec, with the test as the handler's brain.
-func configure(t *testing.T, s spec) (Config, *logs) {
+func configure(t testing.TB, s spec) (Config, *logs) {
 	t.Helper()
 	answer := s.answer
 	if answer == nil {
@@ -151,7 +157,7 @@ func configure(t *testing.T, s spec) (Config, *logs) {
 		settings[k] = v
 	}
 	c := Config{
-		ScriptRoot: writeApp(t, s), Settings: settings, Listener: l, InstanceID: "one", ShutdownTimeout: 2 * time.Second,
+		ScriptRoot: writeApp(t, s), Settings: settings, Listener: l, InstanceID: "one", Timings: Timings{ShutdownTimeout: 2 * time.Second},
 		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if s.change != nil {
@@ -161,7 +167,7 @@ func configure(t *testing.T, s spec) (Config, *logs) {
 }
 
 // start runs a host until the test ends, and waits until it is ready.
-func start(t *testing.T, s spec) *fixture {
+func start(t testing.TB, s spec) *fixture {
 	t.Helper()
 	c, out := configure(t, s)
 	f := run(t, c)
@@ -175,7 +181,7 @@ func start(t *testing.T, s spec) *fixture {
 	return f
 }
 
-func run(t *testing.T, c Config) *fixture {
+func run(t testing.TB, c Config) *fixture {
 	t.Helper()
 	h, err := New(c)
 	if err != nil {
@@ -196,7 +202,7 @@ func run(t *testing.T, c Config) *fixture {
 }
 
 // end waits for the end of Run.
-func (f *fixture) end(t *testing.T) error {
+func (f *fixture) end(t testing.TB) error {
 	t.Helper()
 	select {
 	case err := <-f.result:

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
 	"os"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 )
 
 // Version is the host version that handlers see.
@@ -49,12 +52,49 @@ type Config struct {
 	// HostKey opens functions of level function, MasterKey every function.
 	HostKey, MasterKey string
 
+	Timings
+
+	// Faults breaks calls to the functions in Backends on purpose; nil breaks
+	// none.
+	Faults *fault.Injector
+	// Backends are the names of the HTTP functions that the app's own workflow
+	// calls.
+	Backends []string
+}
+
+// Timings are the host's own waits. Zero values take their defaults.
+type Timings struct {
 	// FrontEndTimeout bounds an HTTP exchange without a byte in either
-	// direction; 230 s if zero.
+	// direction; 230 s.
 	FrontEndTimeout time.Duration
 	// ShutdownTimeout is how long running calls may take after the end of
-	// Run's context, before the handler is killed; 10 s if zero.
+	// Run's context, before the handler is killed; 10 s.
 	ShutdownTimeout time.Duration
+	// ListenMost is the longest wait before a listener that broke starts
+	// again; the waits grow to it from half a second. 15 s.
+	ListenMost time.Duration
+	// TimerLease is for how long a timer stays with an instance that is gone;
+	// one that lives renews it three times as often. 15 s.
+	TimerLease time.Duration
+	// OwnershipUpdate is how often an instance looks at the ownership of
+	// partitions, and OwnershipExpiration how long one lasts that is not renewed,
+	// where host.json says neither. 1 s and 10 s: a local run delivers at
+	// once and takes over soon. The service's own are 30 s and 2 min.
+	OwnershipUpdate, OwnershipExpiration time.Duration
+	// RetryMost bounds the wait between two attempts of a retry policy,
+	// whatever the policy says. 0 is no bound.
+	RetryMost time.Duration
+}
+
+// WithDefaults returns the timings that a host has which is given t.
+func (t Timings) WithDefaults() Timings {
+	t.FrontEndTimeout = cmp.Or(t.FrontEndTimeout, 230*time.Second)
+	t.ShutdownTimeout = cmp.Or(t.ShutdownTimeout, 10*time.Second)
+	t.ListenMost = cmp.Or(t.ListenMost, 15*time.Second)
+	t.TimerLease = cmp.Or(t.TimerLease, 15*time.Second)
+	t.OwnershipUpdate = cmp.Or(t.OwnershipUpdate, time.Second)
+	t.OwnershipExpiration = cmp.Or(t.OwnershipExpiration, 10*time.Second)
+	return t
 }
 
 func (c *Config) setDefaults() {
@@ -73,10 +113,5 @@ func (c *Config) setDefaults() {
 	if c.InstanceID == "" {
 		c.InstanceID, _ = os.Hostname()
 	}
-	if c.FrontEndTimeout == 0 {
-		c.FrontEndTimeout = 230 * time.Second
-	}
-	if c.ShutdownTimeout == 0 {
-		c.ShutdownTimeout = 10 * time.Second
-	}
+	c.Timings = c.Timings.WithDefaults()
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
@@ -20,6 +21,7 @@ type ownerships struct {
 
 	mu   sync.Mutex
 	lost map[string]context.CancelCauseFunc // of the partitions being read
+	held []azeventhubs.Ownership            // as they were last claimed
 }
 
 func newOwnerships(s azeventhubs.CheckpointStore) *ownerships {
@@ -38,6 +40,7 @@ func (o *ownerships) ClaimOwnership(ctx context.Context, claims []azeventhubs.Ow
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.held = slices.Clone(got)
 	for id, lost := range o.lost {
 		if !kept[id] {
 			lost(errOwnershipLost)
@@ -56,4 +59,18 @@ func (o *ownerships) watch(partition string, lost context.CancelCauseFunc) (forg
 		defer o.mu.Unlock()
 		delete(o.lost, partition)
 	}
+}
+
+// lose gives each partition that is held to an owner of its own, as if so many
+// other instances had taken one each, and returns how many went. Each to
+// another: whom one owner has too many, load balancing takes them back at once.
+func (o *ownerships) lose(ctx context.Context) (int, error) {
+	o.mu.Lock()
+	taken := slices.Clone(o.held)
+	o.mu.Unlock()
+	for i := range taken {
+		taken[i].OwnerID = "another/" + taken[i].PartitionID
+	}
+	got, err := o.CheckpointStore.ClaimOwnership(ctx, taken, nil)
+	return len(got), err
 }

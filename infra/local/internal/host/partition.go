@@ -106,26 +106,38 @@ func (p *partition) serve(ctx context.Context, events []*azeventhubs.ReceivedEve
 		PartitionID:                    p.client.PartitionID(),
 	})
 	if err != nil {
-		p.host.cfg.Logger.Error(fmt.Sprintf("Functions.%s: the events can't be encoded and are passed over", p.fn.Name), "error", err)
-	} else if err := p.host.invokeWithRetry(ctx, p.fn, inv); err != nil && ctx.Err() == nil {
-		last := events[len(events)-1]
+		err = fmt.Errorf("encode the events: %w", err)
+	} else {
+		err = p.host.invokeWithRetry(ctx, p.fn, inv)
+	}
+	if p.comesAgain(ctx, err) {
+		return
+	}
+	last := events[len(events)-1]
+	if err != nil {
 		p.host.cfg.Logger.Error(fmt.Sprintf("Functions.%s failed for good: the events are checkpointed and lost to it", p.fn.Name),
 			"partition", p.client.PartitionID(), "events", len(events), "lastSequenceNumber", last.SequenceNumber, "error", err)
 	}
 	if due {
-		p.checkpoint(ctx, events[len(events)-1])
+		p.checkpoint(ctx, last)
 	}
 }
 
-// checkpoint saves that everything up to an event is done, unless the host is
-// stopping or the partition went to another owner: then the events come again.
-// This is where the real host may go wrong: stopped while a retry policy waits
-// for its next attempt, it can take the last failure for the end, checkpoint
-// here, and lose the batch.
-func (p *partition) checkpoint(ctx context.Context, last *azeventhubs.ReceivedEventData) {
-	if ctx.Err() != nil {
-		return
+// comesAgain reports whether a batch stays without a checkpoint, so that its
+// events come again: the host is stopping, or the partition went to another
+// owner. This is where the real host may go wrong: stopped while a retry policy
+// waits for its next attempt, it can take the last failure for the end,
+// checkpoint, and lose the batch. Here it does so on demand: see AwaitRetry.
+func (p *partition) comesAgain(ctx context.Context, failure error) bool {
+	if ctx.Err() == nil {
+		return false
 	}
+	lost := errors.Is(context.Cause(ctx), errOwnershipLost)
+	return lost || failure == nil || !p.host.repeats.forgotten()
+}
+
+// checkpoint saves that everything up to an event is done.
+func (p *partition) checkpoint(ctx context.Context, last *azeventhubs.ReceivedEventData) {
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := p.client.UpdateCheckpoint(saving, last, nil); err != nil {

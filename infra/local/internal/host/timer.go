@@ -9,17 +9,12 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/payload"
 )
 
-// A timer's lease: who holds it runs the timer, and keeps it while it lives.
-const (
-	timerLease = 15 * time.Second
-	timerRenew = 5 * time.Second
-)
-
 // monitorLeast is the shortest interval of a schedule that is monitored.
 const monitorLeast = time.Minute
 
 // timer is the listener of a timer trigger. Of all instances the one that
-// holds the lease runs it, and never twice at once.
+// holds the lease runs it, and never twice at once; it keeps the lease while it
+// lives.
 type timer struct {
 	host    *Host
 	fn      *config.Function
@@ -50,15 +45,18 @@ func (t *timer) listen(ctx context.Context) error {
 				return err
 			}
 		}
-		if !sleep(ctx, timerRenew) {
+		if !sleep(ctx, t.renewal()) {
 			return ctx.Err()
 		}
 	}
 }
 
+// renewal is the pause between two looks at the lease.
+func (t *timer) renewal() time.Duration { return t.host.cfg.TimerLease / 3 }
+
 func (t *timer) acquire(ctx context.Context) (TimerState, bool, error) {
 	now := t.host.cfg.Now()
-	state, held, err := t.host.cfg.Timers.Acquire(ctx, t.fn.Name, t.host.cfg.InstanceID, now, now.Add(timerLease))
+	state, held, err := t.host.cfg.Timers.Acquire(ctx, t.fn.Name, t.host.cfg.InstanceID, now, now.Add(t.host.cfg.TimerLease))
 	if err != nil {
 		return state, false, fmt.Errorf("take the timer's lease: %w", err)
 	}
@@ -71,7 +69,7 @@ func (t *timer) hold(ctx context.Context, state TimerState) error {
 	renewed := make(chan struct{})
 	go func() {
 		defer close(renewed)
-		for sleep(held, timerRenew) {
+		for sleep(held, t.renewal()) {
 			_, ok, err := t.acquire(held)
 			if held.Err() == nil && (err != nil || !ok) {
 				t.host.cfg.Logger.Warn(fmt.Sprintf("Functions.%s: the timer's lease was lost", t.fn.Name), "error", err)

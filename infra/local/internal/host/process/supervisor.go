@@ -264,6 +264,20 @@ func (s *Supervisor) Restart(pid int) {
 	<-c.done
 }
 
+// Kill kills the process without a warning, as something outside of the host
+// would: its exit counts as a crash. It returns false between two processes.
+func (s *Supervisor) Kill() bool {
+	s.mu.Lock()
+	c := s.current
+	s.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	c.kill(s.opts.Logger)
+	<-c.done
+	return true
+}
+
 // update changes the state and wakes those who wait for it.
 func (s *Supervisor) update(change func()) {
 	s.mu.Lock()

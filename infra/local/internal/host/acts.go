@@ -1,0 +1,70 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
+)
+
+// KillHandler kills the handler as something outside of the host would: with
+// SIGKILL, and as a crash to the restart policy. It returns false when there is
+// no handler, or when none has ever been ready.
+func (h *Host) KillHandler() bool {
+	select {
+	case <-h.ready:
+		return h.sup.Kill()
+	default:
+		return false
+	}
+}
+
+// ErrNothingToRepeat is returned where no function repeats batches of events.
+var ErrNothingToRepeat = errors.New("no Event Hubs function has a retry policy")
+
+// AwaitRetry prepares the sharp edge of the Event Hubs trigger: that a host
+// which stops while a retry policy repeats a batch takes the last failure for
+// the end, checkpoints the batch, and so passes over its events. It returns when
+// a batch is being repeated; if there is none, the next one is made to be, by
+// attempts that fail without a call of the handler. After that, the end of Run's
+// context has every batch that is being repeated checkpointed.
+//
+// The caller ends Run's context then. If ctx ends before a batch is repeated,
+// its error is returned and everything is as before.
+func (h *Host) AwaitRetry(ctx context.Context) error {
+	if !slices.ContainsFunc(h.app.Functions, repeatsBatches) {
+		return ErrNothingToRepeat
+	}
+	return h.repeats.await(ctx)
+}
+
+func repeatsBatches(f config.Function) bool {
+	return f.Trigger.Kind == config.EventHub && f.Retry != nil
+}
+
+// LosePartitions has the partitions of Event Hubs that this host owns go to
+// other owners, who do nothing with them, and returns how many. The host
+// notices with its next look at the ownerships, and gets them back when those of
+// the others have expired; meanwhile what it works on goes on, and comes again.
+func (h *Host) LosePartitions(ctx context.Context) (int, error) {
+	var lost int
+	var errs []error
+	for _, t := range h.triggers {
+		l, ok := t.(*eventHub)
+		if !ok {
+			continue
+		}
+		owned := l.owned.Load()
+		if owned == nil {
+			continue
+		}
+		n, err := owned.lose(ctx)
+		lost += n
+		if err != nil {
+			errs = append(errs, fmt.Errorf("lose the partitions of %s: %w", l.fn.Trigger.Entity(), err))
+		}
+	}
+	return lost, errors.Join(errs...)
+}
