@@ -117,7 +117,7 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 	current := m.Operation == nil && m.Wake == base.Wake && base.WakeQueue == s.w.Queue()
 	switch {
 	case base.Rests() && !fresh:
-		return settled, nil
+		return settled, s.r.Successor(ctx, base) // which has nothing to send but a notice that may be lost
 	case !s.w.Acts(base.State):
 		if !fresh {
 			return settled, s.r.Successor(ctx, base)

@@ -63,6 +63,9 @@ func (s *Service) countDeadLetter(ctx context.Context, id string) error {
 	if p.Rests() {
 		return nil
 	}
+	if p.Schema > workflow.Schema {
+		return fmt.Errorf("dead letter of transaction %s: its schema %d is newer than %d", id, p.Schema, workflow.Schema)
+	}
 	before, now := p.State, r.Now()
 	p.DeadLetters++
 	switch live := p.Lease.Live(now); {

@@ -299,6 +299,22 @@ func TestDeadLetterAgainstConflicts(t *testing.T) {
 	}
 }
 
+// Ensure a document of a newer version is left alone: this one would drop what it
+// does not know.
+func TestDeadLetterOfANewerDocument(t *testing.T) {
+	w := newWorld(t)
+	abandon(t, w, 1)
+	if err := w.Store.Change("t-00", func(p *workflow.Progress) { p.Schema++ }); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Supervise.DeadLettered(context.Background(), "t-00", nil); err == nil {
+		t.Error("counted")
+	}
+	if p := w.Store.Get("t-00"); p.DeadLetters != 0 {
+		t.Errorf("%d dead letters", p.DeadLetters)
+	}
+}
+
 // Ensure an operation in the wrong queue is not acted on: Supervise would do so
 // beside Schedule's lease.
 func TestOperationInTheWrongQueue(t *testing.T) {
