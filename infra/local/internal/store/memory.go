@@ -14,11 +14,7 @@ type Memory struct {
 	mu      sync.Mutex
 	entries btree.Map[string, []byte]
 	closed  bool
-	// answers are the callbacks to call, oldest first. One Commit at a time
-	// calls them (answering), without holding mu, so that a callback may use
-	// the Store and the order is kept.
-	answers   []func()
-	answering bool
+	answers answers
 }
 
 var _ Store = (*Memory)(nil)
@@ -29,23 +25,10 @@ func NewMemory() *Memory { return new(Memory) }
 // Commit implements [Store].
 func (m *Memory) Commit(b Batch, done func(error)) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	err := m.apply(b)
-	m.answers = append(m.answers, func() { done(err) })
-	if m.answering {
-		return
-	}
-	m.answering = true
-	for len(m.answers) > 0 {
-		next := m.answers
-		m.answers = nil
-		m.mu.Unlock()
-		for _, answer := range next {
-			answer()
-		}
-		m.mu.Lock()
-	}
-	m.answering = false
+	m.answers.push(func() { done(err) })
+	m.mu.Unlock()
+	m.answers.call()
 }
 
 // apply makes the changes of b; m.mu is held.

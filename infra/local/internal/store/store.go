@@ -3,7 +3,21 @@
 //
 // The emulators work on their own state in memory. They hand every change to
 // the store before they acknowledge it, and read everything back once, when
-// they start. So the store decides alone how durable an acknowledgement is.
+// they start. So the store decides alone how durable an acknowledgement is:
+// [Disk] survives kill -9 and power cuts, [Memory] serves as long as the process
+// lives, [Discard] keeps nothing.
+//
+// A Disk is a folder with a Pebble database and a label (see disk_label.go). Each
+// commit has a number, which its first entry in the database's log holds. Opening
+// checks, before anything is changed, that the numbers have no gap up to the one
+// that the label has as acknowledged; what lies behind it in the log, torn by the
+// last stop, is dropped, and reported. So something that was acknowledged is there
+// or its loss is an error, never silent.
+//
+// Reading order: store.go, memory.go; disk.go (opening, reading, closing),
+// disk_commit.go (group commit), disk_folder.go and disk_label.go (whose folder it
+// is), disk_check.go (whether all is there), disk_pebble.go and disk_fs.go (how
+// Pebble is used).
 package store
 
 import (
@@ -51,6 +65,15 @@ func (b *Batch) Put(key string, value []byte) {
 // Delete removes key; an absent key is no error.
 func (b *Batch) Delete(key string) {
 	b.changes = append(b.changes, change{key: key, remove: true})
+}
+
+// size is how many bytes of keys and values b has.
+func (b *Batch) size() int {
+	n := 0
+	for _, c := range b.changes {
+		n += len(c.key) + len(c.value)
+	}
+	return n
 }
 
 // Empty reports whether b has no change.

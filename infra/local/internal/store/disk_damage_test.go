@@ -1,0 +1,289 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+)
+
+// folder is where the damage tests have their Disk.
+const folder = "data"
+
+// broken is what a killed process leaves: commits that were acknowledged, and
+// behind them one that was written to the log and not acknowledged.
+type broken struct {
+	*history
+	files *vfs.MemFS
+	log   string
+	whole []byte // all of the log
+	acked int    // bytes of it that were acknowledged
+}
+
+// breakOff makes acked commits of one batch each, and one more.
+func breakOff(t *testing.T, acked int, filler string) *broken {
+	t.Helper()
+	files := vfs.NewCrashableMem()
+	b := &broken{history: &history{filler: filler}}
+	armed := false
+	d := openDisk(t, syncFS{files, func(when string) {
+		if armed && when == "before" {
+			b.files = copyAll(files)
+			armed = false
+		}
+	}}, folder)
+	b.run(d, 1, acked)
+	b.log = lastLog(t, files)
+	b.acked = len(content(t, files, b.log))
+	armed = true
+	b.run(d, 1, 1)
+	closeDisk(t, d)
+	b.whole = content(t, b.files, b.log)
+	if len(b.whole) <= b.acked {
+		t.Fatalf("the log has %d bytes, %d of them acknowledged", len(b.whole), b.acked)
+	}
+	return b
+}
+
+// with gives a copy of the files in which the log has another content.
+func (b *broken) with(t *testing.T, log []byte) *vfs.MemFS {
+	t.Helper()
+	copied := copyAll(b.files)
+	replace(t, copied, b.log, log)
+	return copied
+}
+
+// copyAll copies what is there, synced or not.
+func copyAll(files *vfs.MemFS) *vfs.MemFS {
+	return files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(0, 0))})
+}
+
+func lastLog(t *testing.T, files vfs.FS) string {
+	t.Helper()
+	names, err := files.List(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".log") })
+	return slices.Max(names)
+}
+
+func content(t *testing.T, files vfs.FS, name string) []byte {
+	t.Helper()
+	file, err := files.Open(files.PathJoin(folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	all, err := io.ReadAll(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func replace(t *testing.T, files vfs.FS, name string, content []byte) {
+	t.Helper()
+	file, err := files.Create(files.PathJoin(folder, name), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Write(slices.Clone(content)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// all is what the folder holds.
+func all(t *testing.T, files vfs.FS) map[string]string {
+	t.Helper()
+	names, err := files.List(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		out[name] = string(content(t, files, name))
+	}
+	return out
+}
+
+// wantDamaged wants the folder refused, with the name of a file, and unchanged.
+func wantDamaged(t *testing.T, what string, files vfs.FS, file string) {
+	t.Helper()
+	before := all(t, files)
+	d, err := OpenDisk(folder, Options{FS: files})
+	if err == nil {
+		t.Errorf("%s: it opened with %v", what, list(d, "last"))
+		closeDisk(t, d)
+		return
+	}
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), file) {
+		t.Errorf("%s: %v, want ErrDamaged and the name of %s", what, err, file)
+	}
+	if diff := cmp.Diff(before, all(t, files)); diff != "" {
+		t.Errorf("%s: what was refused was changed:\n%s", what, diff)
+	}
+}
+
+// Ensure that a log is accepted up to any length that holds all that was
+// acknowledged, with the rest reported as torn, and refused when it is shorter.
+func TestLogCutAtEveryLength(t *testing.T) {
+	b := breakOff(t, 5, "")
+	for length := range len(b.whole) + 1 {
+		files := b.with(t, b.whole[:length])
+		what := fmt.Sprintf("%d of %d bytes, %d acknowledged", length, len(b.whole), b.acked)
+		if length < b.acked {
+			wantDamaged(t, what, files, b.log)
+			continue
+		}
+		acked, torn := int64(5), int64(len(bytes.TrimRight(b.whole[b.acked:length], "\x00")))
+		if length == len(b.whole) {
+			acked, torn = 6, 0
+		}
+		want := Recovery{Torn: torn}
+		if got := b.check(t, what, files, folder, acked); got != want {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+}
+
+// Ensure that no wrong byte in what was acknowledged goes unnoticed.
+func TestWrongByteInLog(t *testing.T) {
+	b := breakOff(t, 5, "")
+	for at := range b.whole {
+		wrong := slices.Clone(b.whole)
+		wrong[at] ^= 1 << (at % 8)
+		what := fmt.Sprintf("byte %d of %d", at, b.acked)
+		if at < b.acked {
+			wantDamaged(t, what, b.with(t, wrong), b.log)
+		} else {
+			b.check(t, what, b.with(t, wrong), folder, 5)
+		}
+	}
+}
+
+// Ensure the same where a log has many blocks of 32 KiB, and commits lie across
+// their ends.
+func TestDamageInLongLog(t *testing.T) {
+	b := breakOff(t, 60, strings.Repeat("x", 2500))
+	const block = 32 << 10
+	if b.acked < 4*block {
+		t.Fatalf("the log has only %d bytes", b.acked)
+	}
+	for at := 7; at < b.acked; at += 9001 {
+		for _, at := range []int{at, at/block*block + at%40} {
+			wantDamaged(t, fmt.Sprintf("cut at %d", at), b.with(t, b.whole[:at]), b.log)
+			wrong := slices.Clone(b.whole)
+			wrong[at] ^= 0x10
+			wantDamaged(t, fmt.Sprintf("byte %d", at), b.with(t, wrong), b.log)
+			zeros := slices.Clone(b.whole)
+			clear(zeros[at:])
+			wantDamaged(t, fmt.Sprintf("zeros from %d", at), b.with(t, zeros), b.log)
+		}
+	}
+	wantDamaged(t, "a block is left out", b.with(t, slices.Delete(slices.Clone(b.whole), block, 2*block)), b.log)
+	b.check(t, "nothing wrong", b.with(t, b.whole), folder, 61)
+}
+
+// Ensure that damage is noticed by the log alone, too, except near its end: after
+// a power cut the label may know of nothing.
+func TestDamageUnknownToLabel(t *testing.T) {
+	for name, clients := range map[string]int{"small commits": 1, "commits over several blocks": 30} {
+		t.Run(name, func(t *testing.T) {
+			files := vfs.NewCrashableMem()
+			h := &history{filler: strings.Repeat("x", 2500)}
+			d := openDisk(t, files, folder)
+			h.run(d, clients, 90/clients)
+			// Without what was not synced: the label is as it was after opening.
+			cut := files.CrashClone(vfs.CrashCloneCfg{})
+			closeDisk(t, d)
+			h.check(t, "nothing wrong", cut.CrashClone(vfs.CrashCloneCfg{}), folder, 90)
+			log := lastLog(t, cut)
+			whole := content(t, cut, log)
+			for at := 7; at < len(whole)/2; at += 30_000 {
+				damaged := copyAll(cut)
+				wrong := slices.Clone(whole)
+				clear(wrong[at : at+100]) // not a single bit, for which Pebble would look long
+				replace(t, damaged, log, wrong)
+				wantDamaged(t, fmt.Sprintf("bytes %d to %d", at, at+100), damaged, log)
+			}
+		})
+	}
+}
+
+// Ensure that damage anywhere in the folder is refused, or does no harm. The
+// folder has tables and logs, as after some sessions.
+func TestDamageInAnyFile(t *testing.T) {
+	files := vfs.NewCrashableMem()
+	// Blocks of tables are compressed; there are to be some.
+	random := rand.New(rand.NewPCG(1, 1))
+	filler := make([]byte, 3000)
+	for i := range filler {
+		filler[i] = byte(random.Uint32())
+	}
+	h := &history{filler: string(filler)}
+	for range 4 {
+		d := openDisk(t, files, folder)
+		h.run(d, 2, 8)
+		closeDisk(t, d)
+	}
+	try := func(what string, files *vfs.MemFS) {
+		t.Helper()
+		before := all(t, files)
+		d, err := OpenDisk(folder, Options{FS: files})
+		if err == nil {
+			h.compare(t, what, d, 64)
+			closeDisk(t, d)
+			return
+		}
+		if diff := cmp.Diff(before, all(t, files)); diff != "" {
+			t.Errorf("%s: what was refused (%v) was changed:\n%s", what, err, diff)
+		}
+	}
+	kinds := map[string]int{}
+	for name, text := range all(t, files) {
+		kinds[kind(name)]++
+		gone := copyAll(files)
+		if err := gone.Remove(files.PathJoin(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+		try(name+" is gone", gone)
+		for at := 0; at < len(text); at += 1 + len(text)/25 {
+			wrong := []byte(text)
+			wrong[at] ^= 1 << (at % 8)
+			damaged := copyAll(files)
+			replace(t, damaged, name, wrong)
+			try(fmt.Sprintf("byte %d of %d of %s", at, len(text), name), damaged)
+			cut := copyAll(files)
+			replace(t, cut, name, []byte(text)[:at])
+			try(fmt.Sprintf("%s is cut from %d to %d bytes", name, len(text), at), cut)
+		}
+	}
+	for _, k := range []string{"label", "MANIFEST", "OPTIONS", "log", "sst", "marker"} {
+		if kinds[k] == 0 {
+			t.Errorf("there is no %s: %v", k, kinds)
+		}
+	}
+}
+
+// kind is what a file of the folder is.
+func kind(name string) string {
+	if strings.HasPrefix(name, "marker.") {
+		return "marker"
+	}
+	if before, _, ok := strings.Cut(name, "-"); ok {
+		return before
+	}
+	if _, extension, ok := strings.Cut(name, "."); ok {
+		return extension
+	}
+	return name
+}
