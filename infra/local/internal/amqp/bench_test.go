@@ -6,17 +6,25 @@ import (
 	"testing"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 
 	goamqp "github.com/Azure/go-amqp"
 )
 
-func benchmarkSession(b *testing.B, service amqp.Service) *goamqp.Session {
+// withoutFaults runs a benchmark for a Server that can't break and for one that
+// could, but has no plan to: they should cost the same.
+func withoutFaults(b *testing.B, run func(b *testing.B, options amqp.Options)) {
+	b.Run("no injector", func(b *testing.B) { run(b, amqp.Options{}) })
+	b.Run("no plan", func(b *testing.B) { run(b, amqp.Options{Faults: fault.New()}) })
+}
+
+func benchmarkSession(b *testing.B, service amqp.Service, options amqp.Options) *goamqp.Session {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := amqp.NewServer(service, amqp.Options{})
+	server := amqp.NewServer(service, options)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	conn, err := goamqp.Dial(context.Background(), "amqp://"+l.Addr().String(), nil)
@@ -36,10 +44,12 @@ func benchmarkSession(b *testing.B, service amqp.Service) *goamqp.Session {
 }
 
 // BenchmarkSend measures transfers of 1 KiB that a client waits for in bulk.
-func BenchmarkSend(b *testing.B) {
+func BenchmarkSend(b *testing.B) { withoutFaults(b, benchmarkSend) }
+
+func benchmarkSend(b *testing.B, options amqp.Options) {
 	sink := newSink()
 	sink.onTransfer = func(_ amqp.Transfer, done func(error)) { done(nil) }
-	sender, err := benchmarkSession(b, &fakeService{openSink: sink.open}).NewSender(context.Background(), "orders", nil)
+	sender, err := benchmarkSession(b, &fakeService{openSink: sink.open}, options).NewSender(context.Background(), "orders", nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -70,7 +80,9 @@ func BenchmarkSend(b *testing.B) {
 }
 
 // BenchmarkReceive measures settled deliveries of 1 KiB.
-func BenchmarkReceive(b *testing.B) {
+func BenchmarkReceive(b *testing.B) { withoutFaults(b, benchmarkReceive) }
+
+func benchmarkReceive(b *testing.B, options amqp.Options) {
 	payload, err := goamqp.NewMessage(make([]byte, 1024)).MarshalBinary()
 	if err != nil {
 		b.Fatal(err)
@@ -80,7 +92,7 @@ func BenchmarkReceive(b *testing.B) {
 		source.out = out
 		return source, amqp.LinkOptions{Settled: true}, nil
 	}}
-	r, err := benchmarkSession(b, service).NewReceiver(context.Background(), "orders", &goamqp.ReceiverOptions{Credit: 1000})
+	r, err := benchmarkSession(b, service, options).NewReceiver(context.Background(), "orders", &goamqp.ReceiverOptions{Credit: 1000})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -173,6 +173,11 @@ func (c *conn) setDeadline() {
 func (c *conn) abort(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.cut(err)
+}
+
+// cut is abort for who holds mu.
+func (c *conn) cut(err error) {
 	if c.failure == nil {
 		c.failure = err
 	}

@@ -12,7 +12,7 @@ var errClosed = errors.New("closed by the peer")
 // until the peer's close, so that the peer gets ours (section 2.4.3).
 func (c *conn) readLoop() {
 	for {
-		f, err := c.frames.next()
+		f, err := c.next()
 		if err == nil {
 			err = c.receive(f)
 		}

@@ -11,7 +11,8 @@
 //     encode_value.go, encode_array.go: the type system (OASIS part 1)
 //   - frame.go: frames; performative.go, perf_*.go, delivery_state.go: what is
 //     in them (parts 2, 3 and 5)
-//   - conn.go, handshake.go, conn_read.go, conn_write.go: a connection
+//   - conn.go, handshake.go, conn_read.go, conn_write.go: a connection;
+//     faults.go: how it breaks on purpose
 //   - session.go, session_flow.go, session_settle.go: a session
 //   - link.go, link_attach.go: a link; link_receiving.go: its half when the peer
 //     sends; link_sending.go, link_transmit.go: when the peer receives
@@ -36,6 +37,18 @@
 // their link's queue, whose size is bounded by credit and by
 // Options.LinkBuffer, answers are bounded by not reading the peer any further,
 // and Options.WriteTimeout ends it.
+//
+// # Faults
+//
+// With Options.Faults the Server does what networks do: connections can't be
+// made, break, and are slow. A peer is told nothing and finds out by itself. The
+// SDKs for Go take all of it for a lost connection, make a new one with new
+// links, and repeat the operation after their delay. Settlements are another
+// matter: azservicebus 1.11 goes on with the connection that the message came
+// over, after 4, 12 and 28 s whatever the options of its client say, and fails
+// then, so that callers do well to give up with the lock. A Service can have a
+// connection cut or a link detached in place of an answer, with ErrCut and
+// DetachError.
 //
 // # Not emulated
 //

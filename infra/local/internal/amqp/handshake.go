@@ -118,7 +118,7 @@ func (c *conn) writeOpen(refusal *Error) error {
 // expect reads the next performative of the handshake.
 func (c *conn) expect(kind byte) (performative, error) {
 	for {
-		f, err := c.frames.next()
+		f, err := c.next()
 		if err != nil {
 			return nil, err
 		}

@@ -138,6 +138,9 @@ func (d *received) done(err error) {
 	if r.l.state != linkAttached {
 		return
 	}
+	if r.l.broken(err) {
+		return
+	}
 	r.unfinished--
 	r.replenish()
 	if d.settled {

@@ -116,7 +116,7 @@ func (d *sent) done(err error) {
 		return
 	}
 	d.finished = true
-	if d.settled || d.o.l.state != linkAttached {
+	if d.o.l.state != linkAttached || d.o.l.broken(err) || d.settled {
 		return
 	}
 	delete(s.sent, d.id)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"log/slog"
 	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 )
 
 // Options configure a Server. The zero value of each field means its default.
@@ -48,6 +50,8 @@ type Options struct {
 	// LinkBuffer bounds in bytes what one link queues to be sent before Send
 	// says no; one message passes whatever its size. Default: 4 MiB.
 	LinkBuffer int64
+	// Faults break connections on purpose; see faults.go. Default: none.
+	Faults *fault.Injector
 }
 
 // withDefaults returns o with every zero field set.

@@ -3,6 +3,7 @@ package amqp
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -76,7 +77,7 @@ type requestSink struct {
 	c       *conn
 	ctx     context.Context // ends with the link
 	address string
-	handle  func(context.Context, *request) Response
+	handle  func(context.Context, *request) (Response, error)
 }
 
 // Transfer implements Sink.
@@ -97,7 +98,14 @@ func (s *requestSink) Transfer(t Transfer, done func(error)) {
 	}
 	r := &request{address: s.address, properties: message.ApplicationProperties, body: message.Value}
 	s.c.wg.Go(func() {
-		response := s.handle(s.ctx, r)
+		response, err := s.handle(s.ctx, r)
+		if errors.Is(err, ErrCut) {
+			done(err)
+			return
+		}
+		if err != nil {
+			response = failed(err)
+		}
 		done(nil)
 		replies.reply(encodeReply(message.Properties.MessageID, response))
 	})

@@ -5,9 +5,9 @@ import "context"
 // putToken answers a request to $cbs (OASIS AMQP Claims-based Security 1.0
 // draft, section 3.2.1; Microsoft Learn, "AMQP 1.0 in Azure Service Bus and
 // Event Hubs protocol guide", claims-based authorization).
-func (c *conn) putToken(ctx context.Context, r *request) Response {
+func (c *conn) putToken(ctx context.Context, r *request) (Response, error) {
 	if operation := r.property("operation"); operation != "put-token" {
-		return failed(Errorf(CondNotImplemented, "operation %q of %s", operation, cbsAddress))
+		return Response{}, Errorf(CondNotImplemented, "operation %q of %s", operation, cbsAddress)
 	}
 	token := Token{
 		Conn:     c.info,
@@ -17,30 +17,26 @@ func (c *conn) putToken(ctx context.Context, r *request) Response {
 	token.Value, _ = r.body.(string)
 	switch {
 	case token.Audience == "":
-		return failed(Errorf(CondArgumentError, "put-token without the property name"))
+		return Response{}, Errorf(CondArgumentError, "put-token without the property name")
 	case token.Type == "":
-		return failed(Errorf(CondArgumentError, "put-token without the property type"))
+		return Response{}, Errorf(CondArgumentError, "put-token without the property type")
 	case token.Value == "":
-		return failed(Errorf(CondArgumentError, "put-token whose body is no string"))
+		return Response{}, Errorf(CondArgumentError, "put-token whose body is no string")
 	}
 	if err := c.server.service.PutToken(ctx, token); err != nil {
-		return failed(err)
+		return Response{}, err
 	}
-	return Response{Status: 202, Description: "Accepted"}
+	return Response{Status: 202, Description: "Accepted"}, nil
 }
 
 // manage answers a request to a $management node.
-func (c *conn) manage(ctx context.Context, r *request) Response {
-	response, err := c.server.service.Request(ctx, Request{
+func (c *conn) manage(ctx context.Context, r *request) (Response, error) {
+	return c.server.service.Request(ctx, Request{
 		Conn:       c.info,
 		Address:    r.address,
 		Properties: r.properties,
 		Body:       r.body,
 	})
-	if err != nil {
-		return failed(err)
-	}
-	return response
 }
 
 // failed is the response that tells an error. Its condition goes along in the

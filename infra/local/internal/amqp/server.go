@@ -56,6 +56,10 @@ func (s *Server) Serve(l net.Listener) error {
 			}
 			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
 		}
+		if s.refuses() {
+			_ = nc.Close() // there is nothing to say to the peer
+			continue
+		}
 		s.start(nc)
 	}
 }

@@ -32,7 +32,8 @@ type Service interface {
 	// Request answers one request that was sent to an address ending in
 	// $management ("$management" or "entity/$management"). The Server pairs
 	// requests with reply links and copies the message-id to the response's
-	// correlation-id. The Service returns the status as an error, too.
+	// correlation-id. The Service returns the status as an error, too; ErrCut
+	// answers nothing.
 	Request(ctx context.Context, r Request) (Response, error)
 }
 
@@ -92,10 +93,10 @@ type LinkOptions struct {
 // A Sink takes what a peer sends on one link.
 type Sink interface {
 	// Transfer takes one complete message. done must be called exactly once,
-	// from any goroutine and possibly later: nil answers accepted, an error
-	// answers rejected with its condition. Transfer itself must not block on
-	// storage or on other links; the Server calls it in order of arrival.
-	// The Sink owns t and its payload.
+	// from any goroutine and possibly later: nil answers accepted, ErrCut and a
+	// *DetachError answer nothing, any other error answers rejected with its
+	// condition. Transfer itself must not block on storage or on other links;
+	// the Server calls it in order of arrival. The Sink owns t and its payload.
 	Transfer(t Transfer, done func(error))
 	// Close is called once, after the link has ended for whatever reason. No
 	// Transfer follows it.
@@ -117,7 +118,8 @@ type Source interface {
 	Credit(n uint32)
 	// Settle tells the peer's disposition of an unsettled delivery. done must
 	// be called exactly once, possibly later, from any goroutine: nil answers
-	// accepted and settled, an error rejected with its condition and settled.
+	// accepted and settled, ErrCut and a *DetachError answer nothing, any other
+	// error rejected with its condition and settled.
 	Settle(tag []byte, outcome Outcome, done func(error))
 	// Close is called once, after the link has ended for whatever reason.
 	Close()

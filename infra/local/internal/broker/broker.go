@@ -43,6 +43,7 @@ func New(cfg Config, s store.Store, log *slog.Logger) (*Broker, error) {
 		if err != nil {
 			return nil, fmt.Errorf("broker: queue %s: %w", c.Name, err)
 		}
+		q.faults = cfg.Faults
 		b.queues[strings.ToLower(c.Name)] = q
 	}
 	for _, c := range cfg.Hubs {
@@ -95,13 +96,13 @@ func (b *Broker) OpenSink(_ context.Context, a amqp.Attach) (amqp.Sink, amqp.Lin
 		if len(segs) > 1 {
 			return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be sent to '%s'", a.Address)
 		}
-		return &queueSink{q: q}, amqp.LinkOptions{MaxMessageSize: uint64(q.cfg.MaxMessageBytes)}, nil
+		return b.serviceBusFaults().sink(&queueSink{q: q}), amqp.LinkOptions{MaxMessageSize: uint64(q.cfg.MaxMessageBytes)}, nil
 	}
 	sink, err := b.hubs[segs[0]].openSink(segs[1:], a.Address)
 	if err != nil {
 		return nil, amqp.LinkOptions{}, err
 	}
-	return sink, amqp.LinkOptions{MaxMessageSize: maxEventBytes}, nil
+	return b.eventHubsFaults().sink(sink), amqp.LinkOptions{MaxMessageSize: maxEventBytes}, nil
 }
 
 // OpenSource implements [amqp.Service].
@@ -114,7 +115,11 @@ func (b *Broker) OpenSource(_ context.Context, a amqp.Attach, out amqp.Outgoing)
 		return nil, amqp.LinkOptions{}, err
 	}
 	if q, sub, ok := b.queueAt(segs); ok {
-		return q.openSource(sub, a, out)
+		return b.serviceBusFaults().source(out, func(out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
+			return q.openSource(sub, a, out)
+		})
 	}
-	return b.hubs[segs[0]].openSource(segs[1:], a, out)
+	return b.eventHubsFaults().source(out, func(out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
+		return b.hubs[segs[0]].openSource(segs[1:], a, out)
+	})
 }

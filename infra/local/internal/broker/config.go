@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/eventlog"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
 )
 
@@ -19,6 +20,9 @@ type Config struct {
 	KeyName, Key string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Faults break sending, receiving and settling on purpose; see faults.go.
+	// nil means never.
+	Faults *fault.Injector
 }
 
 // QueueConfig describes a Service Bus queue. A zero LockDuration,

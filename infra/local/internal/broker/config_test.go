@@ -49,7 +49,7 @@ func TestConnectionString(t *testing.T) {
 
 // TestRecoveryRefusesDamage: a store that can't be read stops the broker.
 func TestRecoveryRefusesDamage(t *testing.T) {
-	for _, key := range []string{"servicebus/orders/what", "eventhubs/hub/partitions/1/what", "eventhubs/hub/created"} {
+	for _, key := range []string{"servicebus/orders/what", "eventhubs/hub/partitions/1/what", "eventhubs/hub/hub"} {
 		s := store.NewMemory()
 		var b store.Batch
 		b.Put(key, []byte("x"))

@@ -22,6 +22,12 @@
 // completed as soon as the delivery is handed to the link, so that a link that
 // ends in between loses nothing.
 //
+// With Config.Faults links are detached, sends refused or their answers lost,
+// locks lost, completions lost, and messages reordered: what the services do,
+// seldom, and what no client may take for a loss or a success. What was
+// acknowledged is kept through all of it. What dead-letter sub-queues hold is
+// not spared. See faults.go.
+//
 // Not emulated, and refused with the service's own error: sessions; topics,
 // subscriptions, rules and forwarding; transactions and the transfer
 // dead-letter sub-queue; Microsoft Entra ID tokens (only shared access

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -24,7 +25,7 @@ type hub struct {
 
 func openHub(cfg HubConfig, s store.Store, now func() time.Time, log *slog.Logger) (*hub, error) {
 	prefix := "eventhubs/" + strings.ToLower(cfg.Name) + "/"
-	created, err := createdAt(s, prefix+"created", now())
+	created, err := openHubRecord(s, prefix+"hub", cfg.Partitions, now())
 	if err != nil {
 		return nil, err
 	}
@@ -43,24 +44,41 @@ func openHub(cfg HubConfig, s store.Store, now func() time.Time, log *slog.Logge
 	return h, nil
 }
 
-// createdAt reads when the hub was first opened, or keeps that it is now.
-func createdAt(s store.Store, key string, now time.Time) (time.Time, error) {
+// hubRecord is what is kept of a hub besides its events.
+type hubRecord struct {
+	Created    int64 `json:"created"` // ms since 1970
+	Partitions int   `json:"partitions"`
+}
+
+// openHubRecord reads when the hub was first opened, or keeps that it is now. The
+// number of partitions stays what it was then, as in the service (Microsoft
+// Learn, "Azure Event Hubs quotas and limits"): with another one the events of a
+// key would be in two partitions, or out of reach.
+func openHubRecord(s store.Store, key string, partitions int, now time.Time) (time.Time, error) {
 	for k, value := range s.All(key) {
 		if k != key {
 			continue
 		}
-		ms, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil {
-			return time.Time{}, fmt.Errorf("the time of creation: %w", err)
+		var r hubRecord
+		if err := json.Unmarshal(value, &r); err != nil {
+			return time.Time{}, fmt.Errorf("read %s: %w", key, err)
 		}
-		return time.UnixMilli(ms).UTC(), nil
+		if r.Partitions != partitions {
+			return time.Time{}, fmt.Errorf("it was created with %d partitions and can't have %d now", r.Partitions, partitions)
+		}
+		return time.UnixMilli(r.Created).UTC(), nil
+	}
+	r := hubRecord{Created: now.UnixMilli(), Partitions: partitions}
+	value, err := json.Marshal(r)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("keep %s: %w", key, err)
 	}
 	var b store.Batch
-	b.Put(key, strconv.AppendInt(nil, now.UnixMilli(), 10))
+	b.Put(key, value)
 	if err := store.Apply(s, b); err != nil {
-		return time.Time{}, fmt.Errorf("keep the time of creation: %w", err)
+		return time.Time{}, fmt.Errorf("keep %s: %w", key, err)
 	}
-	return time.UnixMilli(now.UnixMilli()).UTC(), nil
+	return time.UnixMilli(r.Created).UTC(), nil
 }
 
 func (h *hub) start() {

@@ -35,7 +35,7 @@ func (b *Broker) Request(ctx context.Context, r amqp.Request) (amqp.Response, er
 	if err != nil {
 		return amqp.Response{}, err
 	}
-	m := managed{q, sub}
+	m := managed{q, sub, b.serviceBusFaults()}
 	switch strings.ToLower(op) {
 	case "com.microsoft:renew-lock":
 		return m.renew(ctx, body)
@@ -59,14 +59,20 @@ func (b *Broker) Request(ctx context.Context, r amqp.Request) (amqp.Response, er
 
 // managed is a queue's or sub-queue's $management node.
 type managed struct {
-	q   *queueNode
-	sub queue.Sub
+	q      *queueNode
+	sub    queue.Sub
+	faults linkFaults
 }
 
 // do runs an operation and waits until what it changed is kept.
 func (m managed) do(ctx context.Context, op func(now time.Time) (queue.Change, error)) error {
+	return await(ctx, func(done func(error)) { m.q.change(op, done) })
+}
+
+// await waits until what run starts is done.
+func await(ctx context.Context, run func(done func(error))) error {
 	done := make(chan error, 1)
-	m.q.change(op, func(err error) { done <- err })
+	run(func(err error) { done <- err })
 	select {
 	case err := <-done:
 		return err
@@ -94,12 +100,14 @@ func (m managed) renew(ctx context.Context, body map[string]any) (amqp.Response,
 	err = m.do(ctx, func(now time.Time) (queue.Change, error) {
 		var all queue.Change
 		for i, t := range tokens {
-			at, c, err := m.q.q.Renew(now, m.sub, t)
+			c, err := m.q.locked(now, m.sub, t, func() (c queue.Change, err error) {
+				until[i], c, err = m.q.q.Renew(now, m.sub, t)
+				return c, err
+			})
 			all = append(all, c...)
 			if err != nil {
 				return all, err
 			}
-			until[i] = at
 		}
 		return all, nil
 	})
@@ -210,9 +218,13 @@ func (m managed) schedule(ctx context.Context, body map[string]any) (amqp.Respon
 		return amqp.Response{}, amqp.Errorf(amqp.CondMessageSizeExceeded, "The messages (size:%d) exceed the limit (%d bytes)", size, limit)
 	}
 	var seqs []int64
-	err := m.do(ctx, func(now time.Time) (c queue.Change, _ error) {
-		seqs, c = m.q.q.Enqueue(now, msgs...)
-		return c, nil
+	err := await(ctx, func(done func(error)) {
+		m.faults.send(func(done func(error)) {
+			m.q.change(func(now time.Time) (c queue.Change, _ error) {
+				seqs, c = m.q.q.Enqueue(now, msgs...)
+				return c, nil
+			}, done)
+		}, done)
 	})
 	if err != nil {
 		return amqp.Response{}, err
@@ -244,7 +256,7 @@ func (m managed) settle(ctx context.Context, body map[string]any) (amqp.Response
 	err = m.do(ctx, func(now time.Time) (queue.Change, error) {
 		var all queue.Change
 		for _, t := range tokens {
-			c, err := d.apply(m.q.q, now, m.sub, t)
+			c, err := m.q.locked(now, m.sub, t, func() (queue.Change, error) { return d.apply(m.q.q, now, m.sub, t) })
 			all = append(all, c...)
 			if err != nil {
 				return all, err

@@ -9,15 +9,17 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
 )
 
 // A queueNode is a queue with its receivers. The keeper's mu guards all of it
-// but cfg.
+// but cfg and faults.
 type queueNode struct {
 	*keeper
 	cfg     QueueConfig
+	faults  *fault.Injector
 	q       *queue.Queue
 	waiting [2]line // receivers with credit, by sub-queue
 	sources map[*queueSource]struct{}
@@ -72,14 +74,14 @@ func (n *queueNode) turn(now time.Time) (next time.Time, ok bool) {
 // dispatch gives messages to waiting receivers: one each, in turn.
 func (n *queueNode) dispatch(now time.Time, sub queue.Sub) {
 	for range dispatchAtOnce {
-		if !n.q.Ready(sub) {
+		if n.q.Ready(sub) == 0 {
 			return
 		}
 		s, ok := n.waiting[sub].next()
 		if !ok {
 			return
 		}
-		r, change, ok := n.q.Receive(now, sub, queue.PeekLock)
+		r, change, ok := n.receive(now, sub)
 		n.keep(change)
 		if ok {
 			s.credit--
@@ -89,6 +91,28 @@ func (n *queueNode) dispatch(now time.Time, sub queue.Sub) {
 		n.waiting[sub].add(s)
 	}
 	n.signal() // there may be more
+}
+
+// receive locks the next message; mu is held.
+func (n *queueNode) receive(now time.Time, sub queue.Sub) (queue.Received, queue.Change, bool) {
+	if n.q.Ready(sub) > 1 && n.faults.Hit(fault.ServiceBusReorder) {
+		return n.q.ReceiveLast(now, sub, queue.PeekLock)
+	}
+	return n.q.Receive(now, sub, queue.PeekLock)
+}
+
+// locked runs an operation of the holder of a lock, unless the lock is to be
+// lost just before: then the message is available again, its delivery has
+// counted, and the holder hears of it. mu is held.
+func (n *queueNode) locked(now time.Time, sub queue.Sub, t queue.Token, op func() (queue.Change, error)) (queue.Change, error) {
+	if !n.faults.Hit(fault.ServiceBusLockLost) {
+		return op()
+	}
+	c, err := n.q.Abandon(now, sub, t, nil) // does what the end of a lock does
+	if err == nil {
+		err = queue.ErrLockLost
+	}
+	return c, err
 }
 
 // change runs an operation and calls done when what it changed is kept, or

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
 )
 
@@ -127,7 +128,28 @@ func (s *queueSource) Settle(tag []byte, outcome amqp.Outcome, done func(error))
 		done(err)
 		return
 	}
-	s.n.change(func(now time.Time) (queue.Change, error) { return d.apply(s.n.q, now, s.sub, token) }, done)
+	if d.kind == complete && s.n.faults.Hit(fault.ServiceBusDuplicate) {
+		s.loseCompletion(token, done)
+		return
+	}
+	s.n.change(func(now time.Time) (queue.Change, error) {
+		return s.n.locked(now, s.sub, token, func() (queue.Change, error) { return d.apply(s.n.q, now, s.sub, token) })
+	}, done)
+}
+
+// loseCompletion lets a completed message come again: the completion is lost
+// together with its link and, as can happen then (Microsoft Learn, "Service Bus
+// messaging exceptions", MessageLockLost), with the lock, so that the receiver
+// can't repeat it elsewhere.
+func (s *queueSource) loseCompletion(token queue.Token, done func(error)) {
+	s.n.change(func(now time.Time) (queue.Change, error) {
+		return s.n.q.Abandon(now, s.sub, token, nil)
+	}, func(err error) {
+		if err == nil {
+			err = forcedDetach("consumer")
+		}
+		done(err)
+	})
 }
 
 // guidBytes turns a UUID in network order into the bytes of a .NET GUID, and

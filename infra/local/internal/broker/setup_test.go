@@ -50,15 +50,21 @@ func open(t *testing.T, cfg Config, s store.Store) *Broker {
 			t.Errorf("close: %v", err)
 		}
 	})
+	admit(t, b)
+	return b
+}
+
+// admit puts tokens for all entities of testConfig on conn.
+func admit(tb testing.TB, b *Broker) {
+	tb.Helper()
 	for _, entity := range []string{"orders", "hub"} {
 		audience := "amqp://localhost/" + entity
-		if err := b.PutToken(t.Context(), amqp.Token{
+		if err := b.PutToken(tb.Context(), amqp.Token{
 			Conn: conn, Audience: audience, Type: tokenTypeSAS, Value: sas(audience, testKey, time.Now().Add(time.Hour)),
 		}); err != nil {
-			t.Fatalf("put token: %v", err)
+			tb.Fatalf("put token: %v", err)
 		}
 	}
-	return b
 }
 
 // sas signs as the SDKs do.

@@ -145,5 +145,8 @@ func (e *apiError) response(activity string) *response {
 		text("message", e.message+"\r\nActivityId: "+activity),
 	)
 	r := newResponse(e.status, sql.AppendJSON(nil, body))
+	if e.retryAfter > 0 {
+		r.set("x-ms-retry-after-ms", strconv.FormatInt(e.retryAfter.Milliseconds(), 10))
+	}
 	return r.set("x-ms-substatus", strconv.Itoa(e.subStatus))
 }

@@ -14,6 +14,10 @@
 //   - A partition key value lives in one of the container's ranges, chosen by
 //     the same hash that azcosmos computes.
 //
+// With Config.Faults operations on items are throttled, unavailable, timed out or
+// slow, answers are lost, and documents change just before conditional writes.
+// What was acknowledged stays written; faults.go says what clients see.
+//
 // Lock order: Server.mu before keyRange.mu, and never two ranges at once. The
 // store is called with the lock held, so that its batches come in the order in
 // which memory changed; nobody waits for the store under a lock.
@@ -27,7 +31,7 @@
 // links other than those of offers; changing a database.
 //
 // Not emulated, without a difference in answers: request units are plausible,
-// not exact, and never used up (no 429); session tokens are given and not
+// not exact, and never used up (429 comes as a fault only); session tokens are given and not
 // checked, since every read sees every write; indexing policies are stored, and
 // only their composite indexes (for ORDER BY of several paths) and explicitly
 // included paths (for ORDER BY of a missing path) have an effect; vector and

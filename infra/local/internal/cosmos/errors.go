@@ -3,15 +3,17 @@ package cosmos
 import (
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // An apiError is an answer that refuses a request, with the status and
 // sub-status of the service (Microsoft Learn, "HTTP status codes for Azure
 // Cosmos DB").
 type apiError struct {
-	status    int
-	subStatus int
-	message   string
+	status     int
+	subStatus  int
+	message    string
+	retryAfter time.Duration // 0: nothing is said
 }
 
 // Error gives the status and the message.
@@ -25,6 +27,7 @@ const (
 	subCrossPartitionQuery  = 1004 // of 400
 	subOwnerNotFound        = 1003 // of 404
 	subRangeGone            = 1002 // of 410
+	subThroughput           = 3200 // of 429
 )
 
 // codes are the names of the statuses in error bodies.
@@ -40,10 +43,12 @@ var codes = map[int]string{
 	http.StatusRequestEntityTooLarge: "RequestEntityTooLarge",
 	http.StatusInternalServerError:   "InternalServerError",
 	http.StatusServiceUnavailable:    "ServiceUnavailable",
+	http.StatusRequestTimeout:        "RequestTimeout",
+	http.StatusTooManyRequests:       "429", // the service has no name for it
 }
 
 func newError(status, subStatus int, format string, args ...any) *apiError {
-	return &apiError{status, subStatus, fmt.Sprintf(format, args...)}
+	return &apiError{status: status, subStatus: subStatus, message: fmt.Sprintf(format, args...)}
 }
 
 // badRequest is a 400 in the form in which the service's replicas word it.

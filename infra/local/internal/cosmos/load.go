@@ -128,6 +128,30 @@ func (s *Server) loadContainer(key string, value []byte) error {
 	return nil
 }
 
+// Counts are how much an account holds.
+type Counts struct {
+	Containers int
+	Documents  int // those whose time to live is over and that were not removed yet included
+}
+
+// Counts counts what there is now; each range of a container at its own moment.
+func (s *Server) Counts() Counts {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var n Counts
+	for _, d := range s.databases {
+		for _, c := range d.containers {
+			n.Containers++
+			for _, r := range c.ranges {
+				r.mu.RLock()
+				n.Documents += len(r.items)
+				r.mu.RUnlock()
+			}
+		}
+	}
+	return n
+}
+
 // record reads a record and the number that its key ends with.
 func record(key string, value []byte, into any) (uint32, error) {
 	if err := json.Unmarshal(value, into); err != nil {

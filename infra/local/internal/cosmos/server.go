@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
 )
 
@@ -38,6 +40,12 @@ type Config struct {
 	RangesPerContainer int
 	// AccountName is the id of the account document. Default: "local".
 	AccountName string
+	// Faults break operations on items on purpose; see faults.go. nil means
+	// never.
+	Faults *fault.Injector
+	// Spared are the databases that Faults leave alone: the runtime's own, for
+	// what it keeps there is in a storage account in Azure.
+	Spared []string
 }
 
 // A Server is one Cosmos DB account, served over HTTP by ServeHTTP. It is safe
@@ -49,6 +57,8 @@ type Server struct {
 	logger      *slog.Logger
 	ranges      int
 	accountName string
+	faults      *fault.Injector
+	spared      []string
 	store       store.Store
 
 	mu        sync.RWMutex // guards the catalog below
@@ -69,7 +79,7 @@ type Server struct {
 func New(cfg Config, st store.Store) (*Server, error) {
 	s := &Server{
 		keyText: cfg.Key, now: cfg.Now, logger: cfg.Logger, ranges: cfg.RangesPerContainer, accountName: cfg.AccountName,
-		store: st, next: 1, databases: make(map[string]*database), offers: make(map[string]*offer),
+		faults: cfg.Faults, spared: slices.Clone(cfg.Spared), store: st, next: 1, databases: make(map[string]*database), offers: make(map[string]*offer),
 		failed: make(chan struct{}),
 	}
 	if s.keyText == "" {
@@ -122,6 +132,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := s.now()
 	c := &call{Request: r, activity: activityOf(r.Header)}
 	answer, err := s.handle(c)
+	if errors.Is(err, errAnswerLost) {
+		panic(http.ErrAbortHandler) // which cuts the connection
+	}
 	if err != nil {
 		answer = s.refusal(c, err)
 	}
@@ -159,7 +172,7 @@ func (s *Server) handle(c *call) (*response, error) {
 	if err := c.readBody(); err != nil {
 		return nil, err
 	}
-	answer, err := handler(s, c)
+	answer, err := s.attempt(c, handler)
 	if err := s.catalog.Load().wait(); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ const (
 	opPatch   operationKind = "Patch"
 )
 
+// opTouch is no client's: it writes an item as it is.
+const opTouch operationKind = "touch"
+
 // An operation is one thing to do to one item.
 type operation struct {
 	kind      operationKind
@@ -54,6 +57,9 @@ type change struct {
 // nothing changes; the outcomes end with the one that failed. It waits until the
 // store has what the outcomes tell of. An error means that there are none.
 func (s *Server) transact(c *container, partition string, ops []operation) ([]outcome, int64, error) {
+	if err := s.race(c, partition, ops); err != nil {
+		return nil, 0, err
+	}
 	r := c.rangeOf(partition)
 	r.mu.Lock()
 	if r.closed {
@@ -152,6 +158,8 @@ func (t *transaction) apply(op operation) outcome {
 	case opDelete:
 		t.change(existing.key.id, nil)
 		return outcome{status: http.StatusNoContent, charge: writeCharge(len(existing.text))}
+	case opTouch:
+		return t.write(draft{key: existing.key, ttl: existing.ttl, value: existing.value}, existing, http.StatusOK)
 	case opPatch:
 		d, err := op.patch.apply(t.container, existing)
 		if err != nil {

@@ -128,12 +128,29 @@ func (m *model) enqueue(now time.Time, in Message) int64 {
 
 func (m *model) first(sub Sub) *modelMsg {
 	var first *modelMsg
-	for _, x := range m.msgs {
-		if x.sub == sub && x.state == Active && x.token == (Token{}) && (first == nil || x.seq < first.seq) {
+	for _, x := range m.ready(sub) {
+		if first == nil || x.seq < first.seq {
 			first = x
 		}
 	}
 	return first
+}
+
+func (m *model) latest(sub Sub) *modelMsg {
+	var latest *modelMsg
+	for _, x := range m.ready(sub) {
+		if latest == nil || x.seq > latest.seq {
+			latest = x
+		}
+	}
+	return latest
+}
+
+// ready gives what receivers of sub can get.
+func (m *model) ready(sub Sub) []*modelMsg {
+	return slices.DeleteFunc(slices.Clone(m.msgs), func(x *modelMsg) bool {
+		return x.sub != sub || x.state != Active || x.token != (Token{})
+	})
 }
 
 func (m *model) bySeq(sub Sub, seq int64) *modelMsg {

@@ -161,9 +161,9 @@ func (q *Queue) Counts() Counts {
 	}
 }
 
-// Ready reports whether a receiver of sub would get a message, as of the last
+// Ready gives how many messages wait for receivers of sub, as of the last
 // operation.
-func (q *Queue) Ready(sub Sub) bool { return q.subs[sub].ready.Len() > 0 }
+func (q *Queue) Ready(sub Sub) int { return q.subs[sub].ready.Len() }
 
 // take returns the changes of the operation that ends.
 func (q *Queue) take() Change {

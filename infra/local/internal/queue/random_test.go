@@ -216,14 +216,19 @@ func (w *walker) enqueue() {
 func (w *walker) receive(sub Sub) {
 	mode := Mode(w.rnd.IntN(4) / 3)
 	w.step = fmt.Sprintf("receive %d mode %d", sub, mode)
-	x := w.m.first(sub)
-	r, c, ok := w.q.Receive(w.now, sub, mode)
+	x, receive := w.m.first(sub), w.q.Receive
+	if w.rnd.IntN(4) == 0 {
+		w.step += ", the last"
+		x, receive = w.m.latest(sub), w.q.ReceiveLast
+	}
+	r, c, ok := receive(w.now, sub, mode)
 	w.keep(c)
 	w.check(ok == (x != nil), "received %v, want %+v", ok, x)
 	if ok {
 		w.check(r.SequenceNumber == x.seq, "got %d, want %d", r.SequenceNumber, x.seq)
 		w.handed(x, r, mode)
 	}
+	w.check(w.q.Ready(sub) == len(w.m.ready(sub)), "%d are ready, want %d", w.q.Ready(sub), len(w.m.ready(sub)))
 }
 
 func (w *walker) handed(x *modelMsg, r Received, mode Mode) {

@@ -7,11 +7,21 @@ import "time"
 func (q *Queue) Receive(now time.Time, sub Sub, mode Mode) (r Received, c Change, ok bool) {
 	q.advance(now)
 	_, e, ok := q.subs[sub].ready.Min()
-	if !ok {
-		return Received{}, q.take(), false
+	if ok {
+		r = q.hand(now, e, mode)
 	}
-	r = q.hand(now, e, mode)
-	return r, q.take(), true
+	return r, q.take(), ok
+}
+
+// ReceiveLast is Receive, but gives the last active message: without sessions
+// the service promises no order (Microsoft Learn, "Message sessions").
+func (q *Queue) ReceiveLast(now time.Time, sub Sub, mode Mode) (r Received, c Change, ok bool) {
+	q.advance(now)
+	_, e, ok := q.subs[sub].ready.Max()
+	if ok {
+		r = q.hand(now, e, mode)
+	}
+	return r, q.take(), ok
 }
 
 // ReceiveDeferred gives deferred messages by their sequence numbers, all or

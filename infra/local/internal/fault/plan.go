@@ -1,0 +1,78 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Plan says how often each point is hit. The zero value hits nothing.
+type Plan struct {
+	// Seed is what all decisions are derived from.
+	Seed uint64 `json:"seed"`
+	// Rates are, by point, the share of its opportunities that are hit, from 0
+	// to 1; of an act, how often it is done in a minute on average, up to 600.
+	Rates map[Point]float64 `json:"rates"`
+	// SlowSeconds is the longest time that a slow point waits, and after which
+	// a late call arrives at the latest. 0 means 2 s.
+	SlowSeconds float64 `json:"slowSeconds,omitempty"`
+}
+
+const (
+	defaultSlow = 2 * time.Second
+	maxSlow     = 10 * time.Minute
+	maxActs     = 600
+)
+
+// Validate returns an error that names everything that is wrong with the plan.
+func (p Plan) Validate() error {
+	var errs []error
+	for _, point := range slices.Sorted(maps.Keys(p.Rates)) {
+		rate := p.Rates[point]
+		info, known := Lookup(point)
+		switch {
+		case !known:
+			errs = append(errs, fmt.Errorf("there is no fault %q", point))
+		case info.Act && !(rate >= 0 && rate <= maxActs):
+			errs = append(errs, fmt.Errorf("%s: %v a minute is not from 0 to %d", point, rate, maxActs))
+		case !info.Act && !(rate >= 0 && rate <= 1):
+			errs = append(errs, fmt.Errorf("%s: rate %v is not from 0 to 1", point, rate))
+		}
+	}
+	if !(p.SlowSeconds >= 0 && p.SlowSeconds <= maxSlow.Seconds()) {
+		errs = append(errs, fmt.Errorf("slowSeconds: %v is not from 0 to %v", p.SlowSeconds, maxSlow.Seconds()))
+	}
+	return errors.Join(errs...)
+}
+
+// All returns the plan that hits everything at its usual rate.
+func All(seed uint64) Plan {
+	p := Plan{Seed: seed, Rates: map[Point]float64{}}
+	for _, info := range Points {
+		p.Rates[info.Point] = info.Rate
+	}
+	return p
+}
+
+func (p Plan) slow() time.Duration {
+	if p.SlowSeconds == 0 {
+		return defaultSlow
+	}
+	return time.Duration(p.SlowSeconds * float64(time.Second))
+}
+
+// threshold is what a roll for a point must be below for the point to be hit.
+func (p Plan) threshold(point Point) uint64 {
+	if info, known := Lookup(point); !known || info.Act {
+		return 0
+	}
+	return uint64(p.Rates[point] * scale)
+}
+
+// Chosen reports what HitKey answers for a key while a valid plan is in force,
+// for who judges a run afterwards.
+func Chosen(p Plan, point Point, key string) bool {
+	return roll(p.Seed, point, key, 0) < p.threshold(point)
+}

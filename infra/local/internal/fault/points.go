@@ -1,0 +1,98 @@
+package fault
+
+// Point names a place where the runtime can break something.
+type Point string
+
+// The points, by the part of the runtime. Where an answer is lost, the client
+// can't know whether what it asked for was done: it was.
+const (
+	// AMQP connections, whichever service they are for.
+	AMQPRefuse Point = "amqp.refuse" // a new connection is closed at once
+	AMQPDrop   Point = "amqp.drop"   // a connection is cut when a frame arrives
+	AMQPSlow   Point = "amqp.slow"   // a frame waits before it is looked at
+
+	ServiceBusDetach    Point = "servicebus.detach"    // a link is detached when a message passes
+	ServiceBusBusy      Point = "servicebus.busy"      // a send is rejected with server-busy
+	ServiceBusSendLost  Point = "servicebus.sendlost"  // a message is stored, the connection cut instead of the answer
+	ServiceBusLockLost  Point = "servicebus.locklost"  // a lock ends before its message is settled
+	ServiceBusDuplicate Point = "servicebus.duplicate" // a completed message comes once more
+	ServiceBusReorder   Point = "servicebus.reorder"   // a message overtakes those before it
+
+	EventHubsDetach   Point = "eventhubs.detach"   // a link is detached when an event passes
+	EventHubsBusy     Point = "eventhubs.busy"     // a send is rejected with server-busy
+	EventHubsSendLost Point = "eventhubs.sendlost" // a batch is stored, the connection cut instead of the answer
+
+	CosmosThrottle    Point = "cosmos.throttle"    // 429 with x-ms-retry-after-ms
+	CosmosUnavailable Point = "cosmos.unavailable" // 503, nothing done
+	CosmosTimeout     Point = "cosmos.timeout"     // 408, done or not
+	CosmosRace        Point = "cosmos.race"        // a document's ETag changes just before a conditional write: 412
+	CosmosAnswerLost  Point = "cosmos.answerlost"  // a write is done, the connection cut instead of the answer
+	CosmosSlow        Point = "cosmos.slow"        // a request waits
+
+	// Calls to the functions of the backends, between the workflow and them.
+	BackendError       Point = "backend.error"       // 503, nothing done
+	BackendSlow        Point = "backend.slow"        // a call waits
+	BackendReset       Point = "backend.reset"       // the connection is cut, nothing done
+	BackendAnswerLost  Point = "backend.answerlost"  // done, the connection cut instead of the answer
+	BackendLate        Point = "backend.late"        // the connection is cut, and the call arrives later
+	BackendUndoRefused Point = "backend.undorefused" // every DELETE for a transaction is answered 403, for good
+
+	// Acts.
+	HandlerKill     Point = "handler.kill"     // SIGKILL of a handler
+	HostStop        Point = "host.stop"        // a host is stopped, another takes its place
+	HostStopInRetry Point = "host.stopinretry" // a host is stopped while it repeats a batch: the checkpoint moves past it
+	HostOwnership   Point = "host.ownership"   // partitions are taken from their owner
+)
+
+// Info says what a point is.
+type Info struct {
+	Point   Point  `json:"point"`
+	Meaning string `json:"meaning"`
+	// Act is true for what is done at intervals rather than on the way.
+	Act bool `json:"act,omitempty"`
+	// Rate is the share of the opportunities that are hit, or, of an act, how
+	// often it is done in a minute, where the command line names no other.
+	Rate float64 `json:"rate"`
+}
+
+// Points are all of them, in the order in which they are shown.
+var Points = []Info{
+	{AMQPRefuse, "a new connection is closed at once", false, 0.05},
+	{AMQPDrop, "a connection is cut when a frame arrives", false, 0.0005},
+	{AMQPSlow, "a frame waits before it is looked at", false, 0.002},
+	{ServiceBusDetach, "a link is detached when a message passes", false, 0.002},
+	{ServiceBusBusy, "a send is rejected with server-busy", false, 0.02},
+	{ServiceBusSendLost, "a message is stored, the connection is cut instead of the answer", false, 0.005},
+	{ServiceBusLockLost, "a lock ends before its message is settled", false, 0.01},
+	{ServiceBusDuplicate, "a completed message comes once more", false, 0.02},
+	{ServiceBusReorder, "a message overtakes those before it", false, 0.1},
+	{EventHubsDetach, "a link is detached when an event passes", false, 0.002},
+	{EventHubsBusy, "a send is rejected with server-busy", false, 0.02},
+	{EventHubsSendLost, "a batch is stored, the connection is cut instead of the answer", false, 0.01},
+	{CosmosThrottle, "429 with a time to wait", false, 0.02},
+	{CosmosUnavailable, "503, nothing done", false, 0.005},
+	{CosmosTimeout, "408, done or not", false, 0.005},
+	{CosmosRace, "a document changes just before a conditional write: 412", false, 0.01},
+	{CosmosAnswerLost, "a write is done, the connection is cut instead of the answer", false, 0.005},
+	{CosmosSlow, "a request waits", false, 0.005},
+	{BackendError, "503, nothing done", false, 0.05},
+	{BackendSlow, "a call waits", false, 0.02},
+	{BackendReset, "the connection is cut, nothing done", false, 0.02},
+	{BackendAnswerLost, "done, the connection is cut instead of the answer", false, 0.02},
+	{BackendLate, "the connection is cut, and the call arrives later", false, 0.01},
+	{BackendUndoRefused, "every DELETE for a transaction is answered 403, for good", false, 0.005},
+	{HandlerKill, "SIGKILL of a handler", true, 12},
+	{HostStop, "a host is stopped, another takes its place", true, 1},
+	{HostStopInRetry, "a host is stopped while it repeats a batch", true, 1},
+	{HostOwnership, "partitions are taken from their owner", true, 2},
+}
+
+// Lookup returns what a point is.
+func Lookup(p Point) (Info, bool) {
+	for _, info := range Points {
+		if info.Point == p {
+			return info, true
+		}
+	}
+	return Info{}, false
+}
