@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // build compiles the handler to path. It is static for both targets, so that
@@ -18,7 +19,9 @@ func build(ctx context.Context, o Options, path string) error {
 		args = append(args, "-ldflags=-s -w")
 		env = append(env, "GOOS=linux", "GOARCH=amd64")
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./handlers")...)
+	code, _ := o.handler()
+	code = "./" + filepath.ToSlash(code)
+	cmd := exec.CommandContext(ctx, "go", append(args, code)...)
 	cmd.Dir = o.Project
 	cmd.Env = env
 	var output bytes.Buffer
@@ -28,7 +31,7 @@ func build(ctx context.Context, o Options, path string) error {
 		return fmt.Errorf("stage: the go command is not on PATH; install Go or add its bin folder: %w", err)
 	}
 	if err != nil {
-		return fmt.Errorf("stage: go build ./handlers: %w\n%s", err, output.Bytes())
+		return fmt.Errorf("stage: go build %s: %w\n%s", code, err, output.Bytes())
 	}
 	return os.Chmod(path, 0o755)
 }

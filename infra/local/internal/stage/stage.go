@@ -39,6 +39,19 @@ type Options struct {
 	Project string // the project's root; see FindProject
 	Out     string // the folder to make; replaced when it exists
 	Target  Target
+	// Handler is the folder of another main package than the app's, relative to
+	// the project; its functions are in the folder "functions" beside it. "" is
+	// the app itself.
+	Handler string
+}
+
+// handler is the main package to build, and the folder of its functions, relative to
+// the project.
+func (o Options) handler() (code, functions string) {
+	if o.Handler == "" {
+		return "handlers", "functions"
+	}
+	return o.Handler, filepath.Join(o.Handler, "functions")
 }
 
 // funcignore keeps azd from packaging what it must not. The staged folder holds
@@ -63,7 +76,7 @@ func Stage(ctx context.Context, o Options) error {
 	if err := build(ctx, o, filepath.Join(work, binaryName(o.Target))); err != nil {
 		return err
 	}
-	if err := copyFunctions(o.Project, work); err != nil {
+	if err := copyFunctions(o, work); err != nil {
 		return err
 	}
 	if err := copySettings(o, work); err != nil {
@@ -88,23 +101,24 @@ func binaryName(t Target) string {
 }
 
 // copyFunctions copies host.json and every functions/<Name>/function.json.
-func copyFunctions(project, work string) error {
-	if err := copyFile(filepath.Join(project, "host.json"), filepath.Join(work, "host.json")); err != nil {
+func copyFunctions(o Options, work string) error {
+	if err := copyFile(filepath.Join(o.Project, "host.json"), filepath.Join(work, "host.json")); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(filepath.Join(project, "functions"))
+	_, functions := o.handler()
+	entries, err := os.ReadDir(filepath.Join(o.Project, functions))
 	if err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
 	for _, e := range entries {
 		if !e.IsDir() {
-			return fmt.Errorf("stage: functions/%s: only folders with a function.json belong here", e.Name())
+			return fmt.Errorf("stage: %s: only folders with a function.json belong here", filepath.Join(functions, e.Name()))
 		}
 		to := filepath.Join(work, e.Name())
 		if err := os.Mkdir(to, 0o755); err != nil {
 			return fmt.Errorf("stage: %w", err)
 		}
-		from := filepath.Join(project, "functions", e.Name(), "function.json")
+		from := filepath.Join(o.Project, functions, e.Name(), "function.json")
 		if err := copyFile(from, filepath.Join(to, "function.json")); err != nil {
 			return err
 		}

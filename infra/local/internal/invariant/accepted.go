@@ -1,0 +1,196 @@
+package invariant
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+func checkAccepted(x *index, f *findings) {
+	for id := range sorted(x.ledger) {
+		f.checked++
+		if p := x.transactions[id]; p != nil {
+			x.checkEnd(p, f)
+			continue
+		}
+		var accepted []string
+		for operation, e := range sorted(x.ledger[id]) {
+			accepted = append(accepted, fmt.Sprintf("%s %s at %s", e.Kind, operation, day(e.AcceptedAt)))
+		}
+		f.broken(id, "lost", "there is no document; accepted were %s", strings.Join(accepted, ", "))
+	}
+}
+
+func checkUnanswered(x *index, f *findings) {
+	for _, id := range x.unanswered() {
+		f.checked++
+		x.checkEnd(x.transactions[id], f)
+	}
+}
+
+// checkEnd wants a transaction to be final, or excused.
+func (x *index) checkEnd(p *workflow.Progress, f *findings) {
+	switch {
+	case x.excused(p):
+	case p.State == workflow.Stuck:
+		f.broken(p.ID, "stuck", "%s", p.Reason)
+	case p.State == workflow.GivenUp:
+		f.broken(p.ID, "given up", "by no operator: %s", p.Reason)
+	case !p.State.Final():
+		f.broken(p.ID, "open", "it is %q", p.State)
+	}
+}
+
+func checkOperations(x *index, f *findings) {
+	for _, id := range x.ids {
+		p := x.transactions[id]
+		for operation, e := range sorted(x.ledger[id]) {
+			f.checked++
+			switch o := p.Operation(operation); {
+			case o == nil:
+				f.broken(id, "operation lost", "%s %s", e.Kind, operation)
+			case o.Kind != e.Kind:
+				f.broken(id, "operation changed", "%s was accepted as %s, and is %s", operation, e.Kind, o.Kind)
+			}
+		}
+		seen := map[string]bool{}
+		for _, o := range p.Operations {
+			f.checked++
+			if seen[o.ID] {
+				f.broken(id, "operation doubled", "%s %s", o.Kind, o.ID)
+			}
+			seen[o.ID] = true
+			x.checkOperation(p, o, f)
+		}
+		checkOutcome(p, f)
+	}
+}
+
+// checkOperation wants an operation to have ended, with a reason if it was not
+// carried out. Those of an excused transaction may wait with it.
+func (x *index) checkOperation(p *workflow.Progress, o workflow.OperationRecord, f *findings) {
+	switch o.State {
+	case workflow.OperationApplied:
+	case workflow.OperationRefused, workflow.OperationSuperseded:
+		if o.Reason == "" {
+			f.broken(p.ID, "no reason", "%s %s is %s", o.Kind, o.ID, o.State)
+		}
+	case workflow.OperationPending:
+		if !x.excused(p) {
+			f.broken(p.ID, "operation open", "%s %s", o.Kind, o.ID)
+		}
+		return
+	default:
+		f.broken(p.ID, "operation open", "%s %s is %q", o.Kind, o.ID, o.State)
+	}
+	if o.EndedAt.IsZero() {
+		f.broken(p.ID, "operation open", "%s %s is %s since never", o.Kind, o.ID, o.State)
+	}
+}
+
+// checkOutcome wants the operations to tell the same as the state.
+func checkOutcome(p *workflow.Progress, f *findings) {
+	applied := map[workflow.OperationKind]int{}
+	for _, o := range p.Operations {
+		if o.State == workflow.OperationApplied {
+			applied[o.Kind]++
+		}
+	}
+	delivered, cancelled := applied[workflow.OperationDeliver], applied[workflow.OperationCancel]
+	switch {
+	case delivered > 1:
+		f.broken(p.ID, "delivered twice", "%d deliver operations are Applied", delivered)
+	case p.State == workflow.Completed && delivered == 0:
+		f.broken(p.ID, "outcome", "it is Completed, but its delivery is not Applied")
+	case p.State == workflow.Rejected && delivered > 0:
+		f.broken(p.ID, "outcome", "it is Rejected, but its delivery is Applied")
+	case (p.State == workflow.Cancelled) != (cancelled > 0):
+		f.broken(p.ID, "outcome", "it is %s with %d applied cancels", p.State, cancelled)
+	}
+}
+
+// checkRequests compares what is kept of requests with an id or a key of their
+// own with what their clients know. A request that was never answered may have
+// left its trace here and nowhere else.
+func checkRequests(x *index, f *findings) {
+	for _, r := range x.Requests {
+		id, e := r.TransactionID, x.ledger[r.TransactionID][r.OperationID]
+		first := r.Operation == workflow.OperationDeliver
+		if e == nil && !(first && x.delivery(id) != nil) {
+			continue
+		}
+		f.checked++
+		switch {
+		case e == nil:
+			f.broken(id, "request", "operation %s is kept, another one was answered", r.OperationID)
+		case first != (r.ID == id):
+			f.broken(id, "request", "its %s is kept under %s", r.Operation, r.ID)
+		case e.Body != nil:
+			canonical, err := canonicalOf(r.Operation, e.Body)
+			if err != nil {
+				f.broken(id, "request", "the %s that was accepted can't be read: %v", r.Operation, err)
+			} else if ingest.Hash(r.Operation, id, canonical) != r.Hash {
+				f.broken(id, "request", "its %s was kept with another content than it was sent with", r.Operation)
+			}
+		}
+	}
+}
+
+// canonicalOf returns the one form of an operation's body.
+func canonicalOf(kind workflow.OperationKind, body json.RawMessage) (json.RawMessage, error) {
+	if kind != workflow.OperationReschedule {
+		return canonicalRequest(body)
+	}
+	c, err := delivery.ParseChange(body)
+	if err != nil {
+		return nil, err
+	}
+	return c.Canonical()
+}
+
+// delivery returns what the ledger tells of a transaction's delivery: the
+// operation that was carried out, or else the first; nil if it tells nothing.
+func (x *index) delivery(id string) *LedgerEntry {
+	var first *LedgerEntry
+	for operation, e := range sorted(x.ledger[id]) {
+		if e.Kind != workflow.OperationDeliver {
+			continue
+		}
+		if p := x.transactions[id]; p != nil {
+			if o := p.Operation(operation); o != nil && o.State == workflow.OperationApplied {
+				return e
+			}
+		}
+		if first == nil {
+			first = e
+		}
+	}
+	return first
+}
+
+// canonicalRequest returns the one form of a request.
+func canonicalRequest(body json.RawMessage) (json.RawMessage, error) {
+	r, err := delivery.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	return r.Canonical()
+}
+
+// sameRequest reports whether two requests ask for the same.
+func sameRequest(a, b json.RawMessage) (bool, error) {
+	if bytes.Equal(a, b) {
+		return true, nil
+	}
+	first, err := canonicalRequest(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := canonicalRequest(b)
+	return bytes.Equal(first, second), err
+}

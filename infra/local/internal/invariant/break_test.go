@@ -1,0 +1,323 @@
+package invariant
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// breakage is a valid snapshot with one thing made wrong, and how a rule has to
+// tell of it.
+type breakage struct {
+	rule, what, id string
+	about          string // tells two with the same words apart
+	do             func(s *Snapshot)
+}
+
+func transaction(s *Snapshot, id string) *workflow.Progress {
+	return found(s.Transactions, func(p *workflow.Progress) bool { return p.ID == id })
+}
+
+func kept(s *Snapshot, id string) *ingest.Request {
+	return found(s.Requests, func(r *ingest.Request) bool { return r.ID == id })
+}
+
+func recordOf[T any](all []record.Record[T], id string) *record.Record[T] {
+	return found(all, func(r *record.Record[T]) bool { return r.ID == id })
+}
+
+// droneOf returns the drone that is held for a transaction.
+func droneOf(s *Snapshot, transactionID string) *drone.Drone {
+	return found(s.Drones, func(d *drone.Drone) bool { return d.TransactionID == transactionID })
+}
+
+func found[T any](all []T, is func(*T) bool) *T {
+	for i := range all {
+		if is(&all[i]) {
+			return &all[i]
+		}
+	}
+	panic("it is not in the valid snapshot")
+}
+
+// drop returns all without the one.
+func drop[T any](all []T, one *T) []T {
+	for i := range all {
+		if &all[i] == one {
+			return slices.Delete(all, i, i+1)
+		}
+	}
+	panic("it is not in the valid snapshot")
+}
+
+func progress(id string, change func(p *workflow.Progress)) func(*Snapshot) {
+	return func(s *Snapshot) { change(transaction(s, id)) }
+}
+
+func step(id, name string, change func(*workflow.StepProgress)) func(*Snapshot) {
+	return progress(id, func(p *workflow.Progress) { change(p.Step(name)) })
+}
+
+func operation(id string, n int, change func(*workflow.OperationRecord)) func(*Snapshot) {
+	return progress(id, func(p *workflow.Progress) { change(&p.Operations[n]) })
+}
+
+func pack(id string, change func(*record.Record[parcel.Content])) func(*Snapshot) {
+	return func(s *Snapshot) { change(recordOf(s.Packages, id)) }
+}
+
+func assignment(id string, change func(*record.Record[drone.Assignment])) func(*Snapshot) {
+	return func(s *Snapshot) { change(recordOf(s.Assignments, id)) }
+}
+
+// journal adds an entry behind the last one, with the next number.
+func journal[T any](r *record.Record[T], e record.Entry) {
+	last := r.Journal[len(r.Journal)-1]
+	e.Seq = last.Seq + 1
+	if e.TransactionID == "" {
+		e.TransactionID = last.TransactionID
+	}
+	if e.Hash == "" {
+		e.Hash = last.Hash
+	}
+	e.OperationID = last.OperationID
+	r.Journal = append(r.Journal, e)
+}
+
+// breakages are of the transactions that valid makes.
+var breakages = slices.Concat(ofClients, ofEffects, ofJournals, ofRest)
+
+var ofClients = []breakage{
+	{"accepted", "lost", "plain-0-0", "", func(s *Snapshot) { s.Transactions = drop(s.Transactions, transaction(s, "plain-0-0")) }},
+	{"accepted", "open", "moved", "", progress("moved", func(p *workflow.Progress) { p.State = workflow.Running })},
+	{"accepted", "open", "heavy", "unknown", progress("heavy", func(p *workflow.Progress) { p.State = "Dreaming" })},
+	{"accepted", "stuck", "stuck", "", func(s *Snapshot) { delete(s.UndoRefused, "stuck") }},
+	{"accepted", "given up", "given-up", "", progress("given-up", func(p *workflow.Progress) { p.History[len(p.History)-1].By = "" })},
+	{"operations", "operation lost", "moved", "", progress("moved", func(p *workflow.Progress) { p.Operations = p.Operations[:2] })},
+	{"operations", "operation changed", "cancelled", "", operation("cancelled", 2, func(o *workflow.OperationRecord) { o.Kind = workflow.OperationReschedule })},
+	{"operations", "operation doubled", "moved", "", progress("moved", func(p *workflow.Progress) { p.Operations = append(p.Operations, p.Operations[1]) })},
+	{"operations", "operation open", "put-back", "pending", operation("put-back", 1, func(o *workflow.OperationRecord) { o.State = workflow.OperationPending })},
+	{"operations", "operation open", "put-back", "no end", operation("put-back", 1, func(o *workflow.OperationRecord) { o.EndedAt = workflow.Instant{} })},
+	{"operations", "operation open", "put-back", "unknown", operation("put-back", 1, func(o *workflow.OperationRecord) { o.State = "Dreaming" })},
+	{"operations", "operation open", "unanswered", "nobody's", operation("unanswered", 0, func(o *workflow.OperationRecord) { o.State = workflow.OperationPending })},
+	{"operations", "no reason", "overtaken", "", operation("overtaken", 1, func(o *workflow.OperationRecord) { o.Reason = "" })},
+	{"operations", "delivered twice", "moved", "", operation("moved", 1, func(o *workflow.OperationRecord) { o.Kind = workflow.OperationDeliver })},
+	{"operations", "outcome", "far", "", operation("far", 0, func(o *workflow.OperationRecord) { o.State, o.Reason = workflow.OperationRefused, "no" })},
+	{"operations", "outcome", "suspended", "", operation("suspended", 0, func(o *workflow.OperationRecord) { o.State = workflow.OperationApplied })},
+	{"operations", "outcome", "cancelled", "", operation("cancelled", 1, func(o *workflow.OperationRecord) { o.State, o.Reason = workflow.OperationRefused, "no" })},
+	{"unanswered", "open", "unanswered", "", progress("unanswered", func(p *workflow.Progress) { p.State = workflow.Compensating })},
+	{"requests", "request", "keyed", "answer", func(s *Snapshot) { kept(s, "keyed").OperationID = "another" }},
+	{"requests", "request", "keyed", "content", func(s *Snapshot) { kept(s, "keyed").Hash = "another" }},
+	{"requests", "request", "keyed", "place", func(s *Snapshot) { kept(s, "keyed").ID = "another" }},
+	{"requests", "request", "moved", "change", func(s *Snapshot) { kept(s, "key-of-moved").Hash = "another" }},
+	{"requests", "request", "moved", "place of a change", func(s *Snapshot) { kept(s, "key-of-moved").ID = "moved" }},
+	{"requests", "request", "moved", "unreadable change", func(s *Snapshot) {
+		found(s.Ledger, func(e *LedgerEntry) bool { return e.OperationID == kept(s, "key-of-moved").OperationID }).Body = json.RawMessage(`{}`)
+	}},
+	{"requests", "request", "keyed", "unreadable", func(s *Snapshot) {
+		found(s.Ledger, func(e *LedgerEntry) bool { return e.TransactionID == "keyed" }).Body = json.RawMessage(`{}`)
+	}},
+	{"history", "history", "far", "none", progress("far", func(p *workflow.Progress) { p.History = nil })},
+	{"history", "history", "far", "state", progress("far", func(p *workflow.Progress) { p.History = p.History[:1] })},
+	{"history", "history", "far", "time", progress("far", func(p *workflow.Progress) { p.EndedAt = workflow.At(p.EndedAt.Add(time.Second)) })},
+	{"history", "history", "heavy", "after the end", progress("heavy", func(p *workflow.Progress) { p.History = append(p.History, p.History[len(p.History)-1]) })},
+	{"history", "started twice", "far", "", progress("far", func(p *workflow.Progress) { p.History = append(p.History[:1:1], p.History...) })},
+}
+
+var ofEffects = []breakage{
+	{"completed", "step", "far", "state", step("far", "drone", func(s *workflow.StepProgress) { s.State = workflow.StepPending })},
+	{"completed", "step", "far", "revision", step("far", "drone", func(s *workflow.StepProgress) { s.Revision = 0 })},
+	{"completed", "step", "far", "effect", step("far", "drone", func(s *workflow.StepProgress) { s.Effect = workflow.EffectMaybe })},
+	{"completed", "step", "far", "missing", progress("far", func(p *workflow.Progress) { p.Steps = p.Steps[:4] })},
+	{"completed", "missing", "far", "package", func(s *Snapshot) { s.Packages = drop(s.Packages, recordOf(s.Packages, "p-far")) }},
+	{"completed", "missing", "far", "booking", func(s *Snapshot) { s.Bookings = drop(s.Bookings, recordOf(s.Bookings, "far")) }},
+	{"completed", "missing", "far", "assignment", func(s *Snapshot) { s.Assignments = drop(s.Assignments, recordOf(s.Assignments, "far")) }},
+	{"completed", "missing", "far", "delivery", func(s *Snapshot) { s.Deliveries = drop(s.Deliveries, recordOf(s.Deliveries, "far")) }},
+	{"completed", "missing", "far", "another's", pack("p-far", func(r *record.Record[parcel.Content]) { r.TransactionID = "keyed" })},
+	{"completed", "missing", "far", "nobody's", pack("p-far", func(r *record.Record[parcel.Content]) { r.TransactionID = "" })},
+	{"completed", "doubled", "far", "", func(s *Snapshot) {
+		second := *recordOf(s.Packages, "p-far")
+		second.ID = "p-second"
+		s.Packages = append(s.Packages, second)
+	}},
+	{"completed", "half done", "far", "candidate", assignment("far", func(r *record.Record[drone.Assignment]) { r.Content.Candidate = &drone.Candidate{DroneID: "d"} })},
+	{"completed", "half done", "far", "no drone", assignment("far", func(r *record.Record[drone.Assignment]) { r.Content.DroneID = "" })},
+	{"completed", "account", "far", "no request", progress("far", func(p *workflow.Progress) { p.Request = json.RawMessage(`[]`) })},
+	{"completed", "account", "far", "unreadable", step("far", "account", func(s *workflow.StepProgress) { s.Result = nil })},
+	{"completed", "account", "far", "suspended", step("far", "account", func(s *workflow.StepProgress) { s.Result = json.RawMessage(`{"id":"owner-1","status":"suspended"}`) })},
+	{"completed", "account", "far", "another", step("far", "account", func(s *workflow.StepProgress) { s.Result = json.RawMessage(`{"id":"owner-3","status":"active"}`) })},
+	{"completed", "account", "far", "gone", func(s *Snapshot) { s.Accounts = s.Accounts[1:] }},
+	{"carrier", "carrier", "far", "not booked", func(s *Snapshot) { recordOf(s.Bookings, "far").Content.BookingID = "" }},
+	{"carrier", "carrier", "far", "not needed", func(s *Snapshot) { recordOf(s.Bookings, "far").Content.Required = false }},
+	{"carrier", "carrier", "keyed", "needed", func(s *Snapshot) { recordOf(s.Bookings, "keyed").Content.Required = true }},
+	{"carrier", "carrier", "keyed", "half booked", func(s *Snapshot) { recordOf(s.Bookings, "keyed").Content.Carrier = "c" }},
+	{"carrier", "carrier", "keyed", "distance", func(s *Snapshot) { recordOf(s.Bookings, "keyed").Content.DistanceKm = 5 }},
+	{"schedule", "other drone", "far", "", func(s *Snapshot) { recordOf(s.Deliveries, "far").Content.DroneID = "zone-001-00099" }},
+	{"schedule", "other times", "far", "depart", assignment("far", func(r *record.Record[drone.Assignment]) { r.Content.DepartAt = r.Content.DepartAt.Add(1) })},
+	{"schedule", "other times", "far", "pickup", assignment("far", func(r *record.Record[drone.Assignment]) { r.Content.PickupAt = r.Content.PickupAt.Add(1) })},
+	{"schedule", "other times", "far", "arrive", assignment("far", func(r *record.Record[drone.Assignment]) { r.Content.ArriveAt = r.Content.ArriveAt.Add(1) })},
+	{"content", "revision", "moved", "of the effect", func(s *Snapshot) { recordOf(s.Deliveries, "moved").Revision = 1 }},
+	{"content", "revision", "moved", "of the transaction", progress("moved", func(p *workflow.Progress) { p.Revision = 4 })},
+	{"content", "revision", "put-back", "lower", progress("put-back", func(p *workflow.Progress) { p.Revision = 1 })},
+	{"content", "content", "moved", "asked", func(s *Snapshot) { recordOf(s.Deliveries, "moved").Hash = "another" }},
+	{"content", "content", "keyed", "held", pack("p-keyed", func(r *record.Record[parcel.Content]) { r.Content.WeightKg = 9 })},
+	{"content", "content", "stuck", "held", pack("p-stuck", func(r *record.Record[parcel.Content]) { r.Content.WeightKg = 9 })},
+	{"content", "content", "keyed", "no call", step("keyed", "drone", func(s *workflow.StepProgress) { s.Result = json.RawMessage(`[]`) })},
+	{"content", "request", "far", "unreadable", progress("far", func(p *workflow.Progress) { p.Request = json.RawMessage(`{}`) })},
+	{"content", "request", "moved", "another", progress("moved", func(p *workflow.Progress) {
+		p.Request = json.RawMessage(string(p.Request[:len(p.Request)-1]) + `,"expedited":true}`)
+		p.Request = json.RawMessage(replace(string(p.Request), `"expedited":false,`, ""))
+	})},
+	{"content", "request", "moved", "no change", func(s *Snapshot) {
+		found(s.Ledger, func(e *LedgerEntry) bool { return e.TransactionID == "moved" && e.Kind == workflow.OperationReschedule }).Body = json.RawMessage(`{}`)
+	}},
+	{"undone", "half done", "heavy", "live", pack("p-heavy", func(r *record.Record[parcel.Content]) { r.TransactionID = "heavy" })},
+	{"undone", "half done", "heavy", "not undone", step("heavy", "package", func(s *workflow.StepProgress) { s.State = workflow.StepSucceeded })},
+	{"undone", "half done", "suspended", "trace", func(s *Snapshot) {
+		r := recordOf(s.Packages, "p-far")
+		journal(r, record.Entry{Change: record.Created, TransactionID: "suspended"})
+	}},
+	{"undone", "half done", "suspended", "live", func(s *Snapshot) {
+		s.Packages = append(s.Packages, record.Record[parcel.Content]{ID: "p-odd", TransactionID: "suspended"})
+	}},
+	{"undone", "half done", "stuck", "not excused", func(s *Snapshot) { delete(s.UndoRefused, "stuck") }},
+	{"undone", "half done", "stuck", "lost", func(s *Snapshot) { s.Packages = drop(s.Packages, recordOf(s.Packages, "p-stuck")) }},
+	{"undone", "no tombstone", "cancelled", "", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.Tombstones = nil })},
+	{"undone", "no tombstone", "cancelled", "no record", func(s *Snapshot) { s.Assignments = drop(s.Assignments, recordOf(s.Assignments, "cancelled")) }},
+	{"undone", "undone", "far", "", assignment("far", func(r *record.Record[drone.Assignment]) {
+		r.Tombstones = []record.Tombstone{{TransactionID: "far"}}
+	})},
+	{"owned", "orphan", "far", "live", func(s *Snapshot) { s.Transactions = drop(s.Transactions, transaction(s, "far")) }},
+	{"owned", "orphan", "heavy", "undone", func(s *Snapshot) { s.Transactions = drop(s.Transactions, transaction(s, "heavy")) }},
+	{"owned", "orphan", "late", "no journal", func(s *Snapshot) {
+		s.Packages = append(s.Packages, record.Record[parcel.Content]{ID: "p-odd", TransactionID: "late"})
+	}},
+	{"owned", "orphan", "late", "tombstone", pack("p-far", func(r *record.Record[parcel.Content]) {
+		r.Tombstones = []record.Tombstone{{TransactionID: "late"}}
+	})},
+	{"owned", "orphan", "late", "journal", pack("p-heavy", func(r *record.Record[parcel.Content]) {
+		journal(r, record.Entry{Change: record.Created, TransactionID: "late"})
+	})},
+	{"owned", "orphan", "late", "intent", func(s *Snapshot) {
+		r := record.Record[drone.Assignment]{ID: "late"}
+		r.Content.Candidate = &drone.Candidate{DroneID: "d", Zone: "z"}
+		s.Assignments = append(s.Assignments, r)
+	}},
+	{"owned", "not its own", "keyed", "", assignment("far", func(r *record.Record[drone.Assignment]) { r.TransactionID = "keyed" })},
+	{"owned", "nobody asked", "far", "", assignment("far", func(r *record.Record[drone.Assignment]) { r.Journal[0].OperationID = "op" })},
+}
+
+var ofJournals = []breakage{
+	{"journals", "gap", "moved", "", func(s *Snapshot) { recordOf(s.Deliveries, "moved").Journal[1].Seq = 3 }},
+	{"journals", "gap", "far", "first", assignment("far", func(r *record.Record[drone.Assignment]) { r.Journal[0].Seq = 2 })},
+	{"journals", "created twice", "far", "", assignment("far", func(r *record.Record[drone.Assignment]) {
+		journal(r, record.Entry{Change: record.Created, Revision: 1})
+	})},
+	{"journals", "created twice", "heavy", "again", pack("p-heavy", func(r *record.Record[parcel.Content]) {
+		journal(r, record.Entry{Change: record.Created, Revision: 2})
+		journal(r, record.Entry{Change: record.Deleted, Revision: 2})
+	})},
+	{"journals", "created twice", "taken", "for another", func(s *Snapshot) {
+		r := recordOf(s.Packages, "p-far")
+		journal(r, record.Entry{Change: record.Created, TransactionID: "taken", Revision: 1})
+	}},
+	{"journals", "changed twice", "moved", "", func(s *Snapshot) {
+		r := recordOf(s.Deliveries, "moved")
+		journal(r, record.Entry{Change: record.Changed, Revision: r.Revision})
+	}},
+	{"journals", "journal", "keyed", "another's", pack("p-far", func(r *record.Record[parcel.Content]) {
+		journal(r, record.Entry{Change: record.Changed, TransactionID: "keyed", Revision: 2})
+	})},
+	{"journals", "journal", "far", "unknown", pack("p-far", func(r *record.Record[parcel.Content]) { journal(r, record.Entry{Change: "moved", Revision: 2}) })},
+	{"journals", "journal", "far", "not created", pack("p-far", func(r *record.Record[parcel.Content]) { r.Journal = nil })},
+	{"journals", "journal", "far", "deleted", pack("p-far", func(r *record.Record[parcel.Content]) { journal(r, record.Entry{Change: record.Deleted, Revision: 1}) })},
+	{"journals", "journal", "cancelled", "deleted lower", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.Journal[1].Revision = 0 })},
+	{"journals", "journal", "cancelled", "deleted other", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.Journal[1].Hash = "another" })},
+	{"journals", "journal", "moved", "last revision", func(s *Snapshot) { recordOf(s.Deliveries, "moved").Journal[2].Revision = 9 }},
+	{"journals", "journal", "moved", "last hash", func(s *Snapshot) { recordOf(s.Deliveries, "moved").Journal[2].Hash = "another" }},
+	{"journals", "undone", "far", "", assignment("far", func(r *record.Record[drone.Assignment]) {
+		r.Tombstones = []record.Tombstone{{TransactionID: "far"}}
+	})},
+	{"journals", "undone twice", "cancelled", "", assignment("cancelled", func(r *record.Record[drone.Assignment]) {
+		r.Tombstones = append(r.Tombstones, r.Tombstones[0])
+	})},
+	{"journals", "no tombstone", "first-owner", "", pack("p-shared", func(r *record.Record[parcel.Content]) {
+		r.Tombstones = slices.DeleteFunc(r.Tombstones, func(t record.Tombstone) bool { return t.TransactionID == "first-owner" })
+	})},
+	{"flights", "two at a time", "flying-1", "", func(s *Snapshot) {
+		first, second := recordOf(s.Assignments, "flying-0"), recordOf(s.Assignments, "flying-1")
+		second.Content.DroneID, second.Content.Zone = first.Content.DroneID, first.Content.Zone
+	}},
+	{"flights", "two at a time", "flying-0", "before the departure", func(s *Snapshot) {
+		first, second := recordOf(s.Assignments, "flying-0"), recordOf(s.Assignments, "flying-1")
+		second.Content.DroneID, second.Content.Zone = first.Content.DroneID, first.Content.Zone
+		second.Content.ArriveAt = second.Journal[0].At.Add(time.Second)
+	}},
+	{"flights", "two at a time", "flying-1", "inside a longer one", func(s *Snapshot) {
+		longest, first, second := recordOf(s.Assignments, "plain-0-0"), recordOf(s.Assignments, "flying-0"), recordOf(s.Assignments, "flying-1")
+		for _, r := range []*record.Record[drone.Assignment]{first, second} {
+			r.Content.DroneID, r.Content.Zone = longest.Content.DroneID, longest.Content.Zone
+		}
+		longest.Content.ArriveAt = s.Now.Add(time.Hour)
+		first.Content.ArriveAt = first.Content.DepartAt.Add(time.Millisecond)
+	}},
+	{"drones", "no drone", "far", "", func(s *Snapshot) {
+		flight := recordOf(s.Assignments, "far").Content
+		s.Drones = drop(s.Drones, found(s.Drones, func(d *drone.Drone) bool { return d.ID == flight.DroneID }))
+	}},
+	{"drones", "drone lost", "flying-0", "", func(s *Snapshot) { *droneOf(s, "flying-0") = free(droneOf(s, "flying-0")) }},
+	{"drones", "held for nobody", "heavy", "", func(s *Snapshot) { droneOf(s, "flying-0").TransactionID = "heavy" }},
+	{"drones", "held for nobody", "cancelled", "undone", func(s *Snapshot) {
+		flight := recordOf(s.Assignments, "cancelled").Content
+		d := found(s.Drones, func(d *drone.Drone) bool { return d.ID == flight.DroneID })
+		d.TransactionID, d.BusyUntil = "cancelled", flight.ArriveAt.UnixMilli()
+	}},
+	{"drones", "held for nobody", "flying-1", "swapped", func(s *Snapshot) {
+		a, b := droneOf(s, "flying-0"), droneOf(s, "flying-1")
+		a.TransactionID, b.TransactionID = b.TransactionID, a.TransactionID
+	}},
+	{"drones", "held for nobody", "zone-000-00000", "nobody at all", func(s *Snapshot) {
+		d := found(s.Drones, func(d *drone.Drone) bool { return d.ID == "zone-000-00000" })
+		d.TransactionID, d.BusyUntil = "", 1
+	}},
+	{"drones", "held for another time", "flying-0", "shorter", func(s *Snapshot) { droneOf(s, "flying-0").BusyUntil-- }},
+	{"drones", "held for another time", "flying-0", "longer", func(s *Snapshot) { droneOf(s, "flying-0").BusyUntil++ }},
+}
+
+// free returns a drone that nobody holds.
+func free(d *drone.Drone) drone.Drone { return drone.Drone{ID: d.ID, Zone: d.Zone} }
+
+var ofRest = []breakage{
+	{"quarantine", "poison lost", BodyHash([]byte(`{"schema":1}`)), "", func(s *Snapshot) { s.Quarantine = s.Quarantine[:1] }},
+	{"quarantine", "not poison", "hub.0.0", "", func(s *Snapshot) { s.Quarantine[0].SetBody([]byte("another")) }},
+	{"quarantine", "not poison", "far", "a transaction's", func(s *Snapshot) {
+		e := quarantine.Entry{ID: "q.deadletter.1", Source: "q.deadletter", TransactionID: "far"}
+		e.SetBody([]byte(`{"transactionId":"far"}`))
+		s.Quarantine = append(s.Quarantine, e)
+	}},
+	{"quarantine", "quarantine", "hub.0.0", "twice", func(s *Snapshot) { s.Quarantine = append(s.Quarantine, s.Quarantine[0]) }},
+	{"quarantine", "quarantine", "hub.0.0", "unreadable", func(s *Snapshot) { s.Quarantine[0].Encoding = "rot13" }},
+	{"deadletters", "dead letters", "deliveries", "", func(s *Snapshot) { s.Queues[0].DeadLetters = 1 }},
+	{"wakes", "wake left", "far", "time", progress("far", func(p *workflow.Progress) { p.WakeAt = p.EndedAt })},
+	{"wakes", "wake left", "stuck", "queue", progress("stuck", func(p *workflow.Progress) { p.WakeQueue = workflow.QueueDeliveries })},
+	{"wakes", "no wake", "far", "", progress("far", func(p *workflow.Progress) { p.State = workflow.Running })},
+	{"wakes", "overdue", "far", "", progress("far", func(p *workflow.Progress) { p.State, p.WakeAt = workflow.Running, p.EndedAt })},
+	{"leases", "lease left", "far", "runner", progress("far", func(p *workflow.Progress) { p.Lease.Runner = "r" })},
+	{"leases", "lease left", "stuck", "time", progress("stuck", func(p *workflow.Progress) { p.Lease.Until = p.AcceptedAt })},
+	{"leases", "in flight", "far", "", step("far", "drone", func(s *workflow.StepProgress) { s.State = workflow.StepStarted })},
+	{"lifetimes", "lifetime", "far", "for ever", progress("far", func(p *workflow.Progress) { p.TTL = 0 })},
+	{"lifetimes", "lifetime", "stuck", "lost", progress("stuck", func(p *workflow.Progress) { p.TTL = 1 })},
+	{"lifetimes", "lifetime", "far", "live", assignment("far", func(r *record.Record[drone.Assignment]) { r.TTL = 1 })},
+	{"lifetimes", "lifetime", "cancelled", "undone", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.TTL = 0 })},
+	{"notices", "not told", "far", "", progress("far", func(p *workflow.Progress) { p.Outbox.Notices = []workflow.Notice{{Number: 1}} })},
+	{"notices", "not told", "far", "due", progress("far", func(p *workflow.Progress) { p.Outbox.At = p.EndedAt })},
+	{"notices", "notices", "moved", "none", progress("moved", func(p *workflow.Progress) { p.Outbox.Count-- })},
+	{"notices", "notices", "moved", "one more", progress("moved", func(p *workflow.Progress) { p.Outbox.Count++ })},
+}

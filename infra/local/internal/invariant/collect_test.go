@@ -1,0 +1,264 @@
+package invariant_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+	"github.com/fabrikam/drone-delivery/shared/backend/account"
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/servicebus"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// The names in local.settings.json.
+const (
+	database      = "fabrikam"
+	deliveries    = "deliveries"
+	compensations = "compensations"
+)
+
+var freePorts = system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}
+
+// services are running emulators, and the adapters' database in them.
+type services struct {
+	*testing.T
+	source invariant.Source
+	db     *cosmosdb.Database
+}
+
+func startServices(t *testing.T) *services {
+	t.Helper()
+	project, err := stage.FindProject(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := system.StartServices(t.Context(), project, system.EmulatorsConfig{
+		Addresses: freePorts, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("close the emulators: %v", err)
+		}
+	})
+	s := &services{T: t, source: invariant.Source{
+		CosmosDB: e.CosmosDB(), Database: database, ServiceBus: e.ServiceBus(), Queues: []string{deliveries, compensations},
+	}}
+	s.db, err = cosmosdb.Open(cosmosdb.Connection{ConnectionString: e.CosmosDB()}, cosmosdb.Options{Database: database})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.db.Close)
+	return s
+}
+
+// must returns the value of a call that must not fail.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// store writes documents, some at a time.
+func store[V any](t *testing.T, all []V, write func(context.Context, V) error) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(16)
+	for _, v := range all {
+		group.Go(func() error { return write(ctx, v) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func storeRecords[V any](s *services, container string, all []record.Record[V]) {
+	s.Helper()
+	records := must(cosmosdb.NewRecords[record.Record[V]](s.db, container))
+	store(s.T, all, func(ctx context.Context, r record.Record[V]) error {
+		_, err := records.Create(ctx, r.ID, r)
+		return err
+	})
+}
+
+// write stores a snapshot with the adapters that the app has.
+func (s *services) write(snapshot invariant.Snapshot) {
+	s.Helper()
+	transactions := must(cosmosdb.NewTransactions(s.db))
+	store(s.T, snapshot.Transactions, func(ctx context.Context, p workflow.Progress) error {
+		_, err := transactions.Create(ctx, &p)
+		return err
+	})
+	requests := must(cosmosdb.NewRequests(s.db))
+	store(s.T, snapshot.Requests, func(ctx context.Context, r ingest.Request) error {
+		_, err := requests.CreateIfAbsent(ctx, r)
+		return err
+	})
+	kept := must(cosmosdb.NewQuarantine(s.db))
+	store(s.T, snapshot.Quarantine, func(ctx context.Context, e quarantine.Entry) error { return kept.Put(ctx, e) })
+	accounts := must(cosmosdb.NewRecords[account.Account](s.db, cosmosdb.AccountsContainer))
+	store(s.T, snapshot.Accounts, func(ctx context.Context, a account.Account) error {
+		_, err := accounts.Create(ctx, a.ID, a)
+		return err
+	})
+	drones := must(cosmosdb.NewDrones(s.db))
+	store(s.T, snapshot.Drones, func(ctx context.Context, d drone.Drone) error { return drones.Create(ctx, d) })
+	storeRecords(s, cosmosdb.PackagesContainer, snapshot.Packages)
+	storeRecords(s, cosmosdb.BookingsContainer, snapshot.Bookings)
+	storeRecords(s, cosmosdb.AssignmentsContainer, snapshot.Assignments)
+	storeRecords(s, cosmosdb.DeliveriesContainer, snapshot.Deliveries)
+}
+
+// fill puts messages into the deliveries queue: some now, some for later, and
+// moves the first one to the dead letters.
+func (s *services) fill(now, later int) {
+	s.Helper()
+	sender := must(servicebus.Open(servicebus.Connection{ConnectionString: s.source.ServiceBus}, servicebus.Options{}))
+	defer func() {
+		if err := sender.Close(context.Background()); err != nil {
+			s.Error(err)
+		}
+	}()
+	var messages []message.Queued
+	for n := range now + later {
+		m := message.Queued{Queue: deliveries, MessageID: fmt.Sprint(n), Body: []byte("x")}
+		if n >= now {
+			m.At = time.Now().Add(time.Hour)
+		}
+		messages = append(messages, m)
+	}
+	if err := sender.Send(s.Context(), messages...); err != nil {
+		s.Fatal(err)
+	}
+	client := must(azservicebus.NewClientFromConnectionString(s.source.ServiceBus, nil))
+	defer func() {
+		if err := client.Close(context.Background()); err != nil {
+			s.Error(err)
+		}
+	}()
+	receiver := must(client.NewReceiverForQueue(deliveries, nil))
+	received, err := receiver.ReceiveMessages(s.Context(), 1, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := receiver.DeadLetterMessage(s.Context(), received[0], nil); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// sameSnapshot compares what is stored, in any order.
+func sameSnapshot(t *testing.T, want, got invariant.Snapshot) {
+	t.Helper()
+	for _, s := range []*invariant.Snapshot{&want, &got} {
+		s.Now, s.Ledger, s.Poison, s.UndoRefused, s.Notifications = time.Time{}, nil, nil, nil, false
+		by(s.Transactions, func(p workflow.Progress) string { return p.ID })
+		by(s.Requests, func(r ingest.Request) string { return r.ID })
+		by(s.Quarantine, func(e quarantine.Entry) string { return e.ID })
+		by(s.Accounts, func(a account.Account) string { return a.ID })
+		by(s.Drones, func(d drone.Drone) string { return d.ID })
+		byID(s.Packages)
+		byID(s.Bookings)
+		byID(s.Assignments)
+		byID(s.Deliveries)
+	}
+	if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("not collected as it was stored (-want +got):\n%s", diff)
+	}
+}
+
+func by[V any](all []V, key func(V) string) {
+	slices.SortFunc(all, func(a, b V) int { return cmp.Compare(key(a), key(b)) })
+}
+
+func byID[V any](all []record.Record[V]) { by(all, func(r record.Record[V]) string { return r.ID }) }
+
+// Ensure everything that is stored is collected, over many pages, and judged as
+// it was before it was stored.
+func TestCollect(t *testing.T) {
+	s := startServices(t)
+	want := invariant.Valid(t)
+	for n := range 1200 {
+		want.Requests = append(want.Requests, ingest.Request{ID: fmt.Sprintf("r-%04d", n), TransactionID: "none", Operation: workflow.OperationCancel})
+	}
+	s.write(want)
+	s.fill(301, 2)
+	want.Queues = []invariant.Queue{{Name: deliveries, Active: 300, Scheduled: 2, DeadLetters: 1}, {Name: compensations}}
+
+	started := time.Now()
+	got, err := invariant.Collect(t.Context(), s.source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Now.Before(started) {
+		t.Errorf("it is of %s, before it was taken", got.Now)
+	}
+	got.Now = want.Now
+	got.Ledger, got.Poison, got.UndoRefused, got.Notifications = want.Ledger, want.Poison, want.UndoRefused, true
+	r := invariant.Check(got)
+	var broken []string
+	for _, i := range r.Invariants {
+		for _, v := range i.Violations {
+			broken = append(broken, i.Name+" "+v.What+" "+v.ID)
+		}
+	}
+	if !slices.Equal(broken, []string{"deadletters dead letters deliveries"}) {
+		t.Errorf("broken: %v", broken)
+	}
+	sameSnapshot(t, want, got)
+	again, err := invariant.Collect(t.Context(), s.source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameSnapshot(t, want, again) // nothing was changed by looking
+}
+
+func TestCollectFails(t *testing.T) {
+	s := startServices(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := invariant.Collect(ended, s.source); err == nil {
+		t.Error("collected after the end of the context")
+	}
+	for name, spoil := range map[string]func(*invariant.Source){
+		"no database":        func(src *invariant.Source) { src.Database = "" },
+		"another database":   func(src *invariant.Source) { src.Database = "nowhere" },
+		"no connection":      func(src *invariant.Source) { src.ServiceBus = "nonsense" },
+		"another queue":      func(src *invariant.Source) { src.Queues = []string{"nowhere"} },
+		"no Cosmos DB at it": func(src *invariant.Source) { src.CosmosDB = "nonsense" },
+	} {
+		src := s.source
+		spoil(&src)
+		if _, err := invariant.Collect(t.Context(), src); err == nil {
+			t.Errorf("%s: collected", name)
+		}
+	}
+	transactions := must(s.db.Container(cosmosdb.TransactionsContainer))
+	if _, err := transactions.Create(t.Context(), "odd", "odd", []byte(`{"id":"odd","steps":"none"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := invariant.Collect(t.Context(), s.source); err == nil || !strings.Contains(err.Error(), "transactions") {
+		t.Errorf("with an unreadable document: %v", err)
+	}
+}

@@ -1,0 +1,20 @@
+// Package invariant proves from what is stored that nothing was lost, doubled or
+// left half done: it reads a system that has come to rest, and holds it against
+// what its clients were promised.
+//
+// Check is pure: it judges a Snapshot, wherever that comes from. Collect takes
+// one from a running Cosmos DB and Service Bus, the emulators or Azure; it reads
+// several containers one after the other, so that the system has to be at rest,
+// with no request and no wake on its way. What the clients know, the Ledger, is
+// the caller's to add, as is what it put on the hub as poison.
+//
+// The rules hold for a run that is shorter than the time that tombstones and
+// journals are kept. Instants of several machines are compared as they are: on
+// one machine, as with the local runtime, there is one clock.
+//
+// Reading order: snapshot.go (what is judged), report.go (the judgement),
+// check.go (the list of invariants), index.go, then the invariants: accepted.go
+// (of the clients), history.go, completed.go, content.go, undone.go (of the
+// effects), journal.go, drones.go, rest.go (of what is left over); story.go
+// (what became of one transaction), collect.go and queues.go (the reading).
+package invariant

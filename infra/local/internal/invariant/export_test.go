@@ -1,0 +1,4 @@
+package invariant
+
+// Valid is valid for the tests that look from outside.
+var Valid = valid

@@ -1,0 +1,82 @@
+package invariant
+
+import (
+	"cmp"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+)
+
+// checkJournals replays the journal of each effect.
+func checkJournals(x *index, f *findings) {
+	for _, e := range x.effects {
+		f.checked++
+		r := replay{effect: e, findings: f, seen: map[string]bool{}}
+		for i, entry := range e.Journal {
+			if entry.Seq != i+1 {
+				f.broken(cmp.Or(entry.TransactionID, e.id), "gap", "%v has entry %d in place %d", e, entry.Seq, i+1)
+			}
+			r.next(entry)
+		}
+		r.end()
+	}
+}
+
+// replay is a journal on its way. A package may have several transactions, one
+// after the other; what follows holds for each of them.
+type replay struct {
+	*effect
+	*findings
+	owner string       // of the live content so far
+	last  record.Entry // of the owner
+	seen  map[string]bool
+}
+
+func (r *replay) next(e record.Entry) {
+	switch {
+	case e.Change == record.Created:
+		if r.owner != "" {
+			r.broken(e.TransactionID, "created twice", "%v for %s, while it was there for %s", r.effect, e.TransactionID, r.owner)
+		} else if r.seen[e.TransactionID] {
+			r.broken(e.TransactionID, "created twice", "%v, again after it was deleted", r.effect)
+		}
+		r.owner, r.seen[e.TransactionID] = e.TransactionID, true
+	case r.owner != e.TransactionID:
+		r.broken(cmp.Or(e.TransactionID, r.id), "journal", "%v was %s by %s, while it was there for %q", r.effect, e.Change, e.TransactionID, r.owner)
+	case e.Change == record.Changed:
+		if e.Revision <= r.last.Revision {
+			r.broken(e.TransactionID, "changed twice", "%v to revision %d after revision %d", r.effect, e.Revision, r.last.Revision)
+		}
+	case e.Change == record.Deleted:
+		if e.Revision < r.last.Revision || e.Hash != r.last.Hash {
+			r.broken(e.TransactionID, "journal", "%v was deleted as another than it was", r.effect)
+		}
+		r.owner = ""
+	default:
+		r.broken(cmp.Or(e.TransactionID, r.id), "journal", "%v was %q", r.effect, e.Change)
+	}
+	r.last = e
+}
+
+// end compares what the journal has led to with what is there.
+func (r *replay) end() {
+	e := r.effect
+	if r.owner != e.TransactionID {
+		r.broken(cmp.Or(e.TransactionID, r.owner, e.id), "journal", "%v is there for %q, its journal ends with %q", e, e.TransactionID, r.owner)
+	} else if e.Live() && (e.Revision != r.last.Revision || e.Hash != r.last.Hash) {
+		r.broken(e.TransactionID, "journal", "%v has revision %d, its journal ends with %d or another content", e, e.Revision, r.last.Revision)
+	}
+	stones := map[string]bool{}
+	for _, t := range e.Tombstones {
+		if stones[t.TransactionID] {
+			r.broken(t.TransactionID, "undone twice", "%v has two of its tombstones", e)
+		}
+		stones[t.TransactionID] = true
+	}
+	for id := range sorted(r.seen) {
+		if id == r.owner && stones[id] {
+			r.broken(id, "undone", "%v is live beside its tombstone", e)
+		} else if id != r.owner && !stones[id] {
+			r.broken(id, "no tombstone", "%v was deleted without one", e)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package invariant
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Report is the judgement of a snapshot.
+type Report struct {
+	At           time.Time              `json:"at"`
+	Transactions int                    `json:"transactions"`
+	States       map[workflow.State]int `json:"states"` // transactions by state
+	Invariants   []Invariant            `json:"invariants"`
+	// Stuck are the transactions that may be: an injected fault refuses their
+	// undo.
+	Stuck []string `json:"stuck"`
+	// Unanswered are the transactions that no client's ledger tells of: its
+	// client may have died before it noted the answer down.
+	Unanswered []string `json:"unanswered"`
+	Queues     []Queue  `json:"queues"`
+	// Stories are of the first transactions with a violation.
+	Stories []Story `json:"stories"`
+}
+
+// Invariant is one promise, and what breaks it.
+type Invariant struct {
+	Name       string      `json:"name"`
+	Promise    string      `json:"promise"`
+	Checked    int         `json:"checked"` // things that were looked at
+	Violations []Violation `json:"violations"`
+}
+
+// Violation is one thing that is not as it should be.
+type Violation struct {
+	// ID is the TransactionID, or the id of the document if there is no
+	// transaction to it.
+	ID     string `json:"id"`
+	What   string `json:"what"`   // a few words that can be counted
+	Detail string `json:"detail"` // for people
+}
+
+// OK reports whether nothing is broken.
+func (r Report) OK() bool { return r.Broken() == 0 }
+
+// Broken counts the violations of all invariants.
+func (r Report) Broken() int {
+	n := 0
+	for _, i := range r.Invariants {
+		n += len(i.Violations)
+	}
+	return n
+}
+
+// WriteText writes the report for people.
+func (r Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d transactions at %s:", r.Transactions, r.At.UTC().Format(time.RFC3339))
+	for _, state := range workflow.States {
+		if n := r.States[state]; n > 0 {
+			fmt.Fprintf(&b, " %d %s", n, state)
+		}
+	}
+	b.WriteString("\n\n")
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  invariant\tchecked\tbroken\t")
+	for _, i := range r.Invariants {
+		fmt.Fprintf(table, "  %s\t%d\t%d\t%s\n", i.Name, i.Checked, len(i.Violations), i.Promise)
+	}
+	if err := table.Flush(); err != nil { // a builder takes everything
+		return err
+	}
+	b.WriteByte('\n')
+	for _, q := range r.Queues {
+		fmt.Fprintf(&b, "  queue %s: %d active, %d scheduled, %d dead letters\n", q.Name, q.Active, q.Scheduled, q.DeadLetters)
+	}
+	if n := len(r.Stuck); n > 0 {
+		fmt.Fprintf(&b, "  %d stuck, since an injected fault refuses their undo\n", n)
+	}
+	if n := len(r.Unanswered); n > 0 {
+		fmt.Fprintf(&b, "  %d that no client knows of\n", n)
+	}
+	for _, s := range r.Stories {
+		fmt.Fprintf(&b, "\n%s\n", s.ID)
+		for _, line := range s.Lines {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
+	if n := r.Broken(); n > 0 {
+		fmt.Fprintf(&b, "\nBROKEN: %d violations\n", n)
+	} else {
+		b.WriteString("\nevery invariant holds\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

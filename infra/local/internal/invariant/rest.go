@@ -1,0 +1,136 @@
+package invariant
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// sorted ranges over a map in the order of its keys, so that a report does not
+// depend on chance.
+func sorted[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
+}
+
+// checkQuarantine compares bodies: where an event ends up on the hub, and how
+// often an unacknowledged one is sent, is not its sender's to know.
+func checkQuarantine(x *index, f *findings) {
+	left := map[string]bool{} // not found yet
+	for _, hash := range x.Poison {
+		left[hash] = true
+	}
+	poison := maps.Clone(left)
+	seen := map[string]bool{}
+	for _, e := range x.Quarantine {
+		f.checked++
+		body, err := e.Bytes()
+		hash := BodyHash(body)
+		switch key := e.Source + "/" + e.ID; {
+		case err != nil:
+			f.broken(e.ID, "quarantine", "%v", err)
+		case seen[key]:
+			f.broken(e.ID, "quarantine", "it is there twice")
+		case !poison[hash]:
+			f.broken(cmp.Or(e.TransactionID, e.ID), "not poison", "%s from %s is no poison: %s %s", e.ID, e.Source, e.Reason, e.Detail)
+		default:
+			seen[key] = true
+			delete(left, hash)
+		}
+	}
+	for hash := range sorted(left) {
+		f.checked++
+		f.broken(hash, "poison lost", "a body with this SHA-256 was put on the hub, and is not in the quarantine")
+	}
+}
+
+func checkDeadLetters(x *index, f *findings) {
+	for _, q := range x.Queues {
+		f.checked++
+		if q.DeadLetters > 0 {
+			f.broken(q.Name, "dead letters", "%d messages that nobody has looked at", q.DeadLetters)
+		}
+	}
+}
+
+// each calls visit for each transaction, and counts it.
+func (x *index) each(f *findings, visit func(p *workflow.Progress)) {
+	for _, id := range x.ids {
+		f.checked++
+		visit(x.transactions[id])
+	}
+}
+
+func checkWakes(x *index, f *findings) {
+	x.each(f, func(p *workflow.Progress) {
+		switch {
+		case p.Rests() && (!p.WakeAt.IsZero() || p.WakeQueue != ""):
+			f.broken(p.ID, "wake left", "it is %s, and is to be woken at %s", p.State, p.WakeAt)
+		case p.Rests():
+		case p.WakeAt.IsZero():
+			f.broken(p.ID, "no wake", "it is %s, and nothing will ever wake it", p.State)
+		case p.WakeAt.Before(x.Now):
+			f.broken(p.ID, "overdue", "it is %s, and was to be woken at %s", p.State, p.WakeAt)
+		}
+	})
+}
+
+func checkLeases(x *index, f *findings) {
+	x.each(f, func(p *workflow.Progress) {
+		if p.Rests() && (p.Lease.Runner != "" || !p.Lease.Until.IsZero()) {
+			f.broken(p.ID, "lease left", "it is %s, and %q holds it until %s", p.State, p.Lease.Runner, p.Lease.Until)
+		}
+		if names := p.InFlight(); p.State.Final() && len(names) > 0 {
+			f.broken(p.ID, "in flight", "it is %s, and %v may be on its way", p.State, names)
+		}
+	})
+}
+
+// checkLifetimes looks at the TTLs: one on what is open or live would lose it,
+// and what has ended without one would stay for ever.
+func checkLifetimes(x *index, f *findings) {
+	x.each(f, func(p *workflow.Progress) {
+		if p.State.Final() != (p.TTL > 0) {
+			f.broken(p.ID, "lifetime", "it is %s, and lives for %d s", p.State, p.TTL)
+		}
+	})
+	for _, e := range x.effects {
+		f.checked++
+		if e.Live() != (e.TTL == 0) {
+			f.broken(cmp.Or(e.TransactionID, e.id), "lifetime", "%v is live: %t, and lives for %d s", e, e.Live(), e.TTL)
+		}
+	}
+}
+
+// checkNotices wants one notice for each time that a transaction came to rest,
+// and each delivered.
+func checkNotices(x *index, f *findings) {
+	if !x.Notifications {
+		return
+	}
+	x.each(f, func(p *workflow.Progress) {
+		if n := len(p.Outbox.Notices); n > 0 || !p.Outbox.At.IsZero() {
+			f.broken(p.ID, "not told", "%d notices wait, due at %s", n, p.Outbox.At)
+		}
+		if len(p.History) >= workflow.MaxHistory {
+			return // it has forgotten some
+		}
+		ends := 0
+		for _, e := range p.History {
+			if e.State.Final() || e.State == workflow.Stuck {
+				ends++
+			}
+		}
+		if p.Outbox.Count != ends {
+			f.broken(p.ID, "notices", "%d for %d times that it came to rest", p.Outbox.Count, ends)
+		}
+	})
+}

@@ -1,0 +1,205 @@
+package invariant
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/account"
+	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/drone/dronetest"
+	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
+	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// world is the system in memory: the real workflow with the real backends, so
+// that its data is as it is in operation.
+type world struct {
+	*runnertest.World
+	tb          testing.TB
+	router      *mux.Router
+	accounts    recordtest.Memory[account.Account]
+	packages    recordtest.Memory[record.Record[parcel.Content]]
+	bookings    recordtest.Memory[record.Record[transportation.Booking]]
+	assignments recordtest.Memory[record.Record[drone.Assignment]]
+	deliveries  recordtest.Memory[record.Record[backenddelivery.Content]]
+	drones      dronetest.Memory
+	// answer, when it returns a status, is the answer to a call that is not
+	// made; lost calls are made and get no answer. Both are called from several
+	// goroutines.
+	answer func(runner.Request) int
+	lost   func(runner.Request) bool
+
+	snapshot   Snapshot // the part that the clients know
+	operations int
+}
+
+const fleet = 8
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{tb: t, router: mux.NewRouter(), snapshot: Snapshot{Notifications: true, UndoRefused: map[string]bool{}}}
+	now := func() time.Time { return w.Clock.Now() }
+	config := drone.Defaults()
+	config.Drones, config.Zones = fleet, 2
+	drones, err := drone.New(config, &w.assignments, &w.drones, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	accounts := account.New(&w.accounts)
+	accounts.Routes(w.router, log)
+	drones.Routes(w.router, log)
+	parcel.New(parcel.Config{}, &w.packages, now).Routes(w.router, log)
+	transportation.New(transportation.Defaults(), &w.bookings, now).Routes(w.router, log)
+	backenddelivery.New(backenddelivery.Config{}, &w.deliveries, now).Routes(w.router, log)
+	definition := delivery.Steps()
+	w.World = runnertest.New(t, &definition, 1, func(c *runner.Config) { c.Caller, c.Budgets.Notify = w, true })
+	w.Notify = func(_ context.Context, e message.Envelope) error {
+		return w.Store.Change(e.TransactionID, func(p *workflow.Progress) { p.Notified(p.Outbox.Count) })
+	}
+	for _, a := range []account.Account{{ID: "owner-1", Status: account.Active}, {ID: "owner-2", Status: account.Suspended}} {
+		if _, err := accounts.Put(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// Do implements runner.Caller on the backends' routes.
+func (w *world) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+	if w.answer != nil {
+		if status := w.answer(r); status != 0 {
+			return outcome(status, nil)
+		}
+	}
+	req := httptest.NewRequestWithContext(ctx, r.Call.Method, "/"+r.Call.Path, bytes.NewReader(r.Call.Body))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(record.HeaderTransaction, r.TransactionID)
+	req.Header.Set(record.HeaderOperation, r.OperationID)
+	req.Header.Set(record.HeaderRevision, strconv.Itoa(r.Revision))
+	res := httptest.NewRecorder()
+	w.router.ServeHTTP(res, req)
+	if w.lost != nil && w.lost(r) {
+		return outcome(http.StatusGatewayTimeout, nil)
+	}
+	return outcome(res.Code, res.Body.Bytes())
+}
+
+func outcome(status int, body []byte) workflow.Outcome {
+	o := workflow.Outcome{Status: status, Message: string(body)}
+	switch {
+	case status < 300:
+		o.Effect, o.Result = workflow.EffectYes, body
+	case status == http.StatusTooManyRequests:
+		o.Retry = workflow.RetryLater
+	case status < 500:
+		o.Retry = workflow.RetryNever
+	default:
+		o.Retry, o.Effect = workflow.RetryLater, workflow.EffectMaybe
+	}
+	return o
+}
+
+// order is a request with its body still open to changes.
+func (w *world) order(transaction string) delivery.Request {
+	now := w.Clock.Now()
+	return delivery.Request{
+		OwnerID:    "owner-1",
+		Pickup:     delivery.Location{Latitude: 47.6, Longitude: -122.3},
+		DropOff:    delivery.Location{Latitude: 47.62, Longitude: -122.31},
+		PickupTime: now.Add(30 * time.Minute), DeliverBy: now.Add(9 * time.Hour), ConfirmationRequired: "None",
+		PackageInfo: delivery.PackageInfo{PackageID: "p-" + transaction, Size: "Small", WeightKg: 1.5, Tag: "<&>"},
+	}
+}
+
+// accept puts an operation into the queue, and into the ledger.
+func (w *world) accept(kind workflow.OperationKind, transaction string, body any) string {
+	w.tb.Helper()
+	w.operations++
+	operation := fmt.Sprintf("op-%03d", w.operations)
+	w.answered(kind, transaction, operation, w.post(kind, transaction, operation, body))
+	return operation
+}
+
+func (w *world) post(kind workflow.OperationKind, transaction, operation string, body any) json.RawMessage {
+	w.tb.Helper()
+	var encoded json.RawMessage
+	if body != nil {
+		var err error
+		if encoded, err = json.Marshal(body); err != nil {
+			w.tb.Fatal(err)
+		}
+	}
+	w.Post(kind, transaction, operation, encoded)
+	return encoded
+}
+
+func (w *world) answered(kind workflow.OperationKind, transaction, operation string, body json.RawMessage) {
+	w.snapshot.Ledger = append(w.snapshot.Ledger, LedgerEntry{
+		TransactionID: transaction, OperationID: operation, Kind: kind, Body: body, AcceptedAt: w.Clock.Now(),
+	})
+}
+
+// deliver accepts an order, changed by with, and works on it until it rests.
+func (w *world) deliver(transaction string, with func(*delivery.Request)) string {
+	w.tb.Helper()
+	order := w.order(transaction)
+	if with != nil {
+		with(&order)
+	}
+	operation := w.accept(workflow.OperationDeliver, transaction, order)
+	w.Settle()
+	return operation
+}
+
+// later lets all drones come home.
+func (w *world) later() { w.Clock.Advance(8 * time.Hour) }
+
+// collect returns the whole snapshot.
+func (w *world) collect() Snapshot {
+	w.tb.Helper()
+	s := w.snapshot
+	for _, p := range w.Store.All() {
+		s.Transactions = append(s.Transactions, *p)
+	}
+	s.Now = w.Clock.Now()
+	s.Accounts = allOf(w.tb, &w.accounts)
+	s.Packages = allOf(w.tb, &w.packages)
+	s.Bookings = allOf(w.tb, &w.bookings)
+	s.Assignments = allOf(w.tb, &w.assignments)
+	s.Deliveries = allOf(w.tb, &w.deliveries)
+	s.Drones = allOf(w.tb, &w.drones.Docs)
+	s.Queues = []Queue{{Name: "deliveries"}, {Name: "compensations", Scheduled: 3}}
+	return s
+}
+
+func allOf[T any](t testing.TB, m *recordtest.Memory[T]) []T {
+	t.Helper()
+	docs, err := m.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []T
+	for _, doc := range sorted(docs) {
+		all = append(all, doc)
+	}
+	return all
+}
