@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ type childConfig struct {
 	app       string
 	endpoints system.Endpoints
 	settings  map[string]string
+	profile   string
+	instances int // with the first, which is no child
 	log       *logFile
 	notice    func(string)
 }
@@ -32,6 +35,7 @@ type children struct {
 func startChildren(n int, c childConfig) *children {
 	ctx, cancel := context.WithCancel(context.Background())
 	all := &children{cancel: cancel}
+	c.instances = n + 1
 	for i := range n {
 		name := fmt.Sprintf("instance %d", i+2)
 		all.wg.Go(func() { c.keepRunning(ctx, name) })
@@ -62,15 +66,17 @@ func (c childConfig) keepRunning(ctx context.Context, name string) {
 	}
 }
 
-// runOnce runs one child until it ends. The child ends when its standard input
-// does, which happens too when this process is killed.
+// runOnce runs one child until it ends. It ends in an orderly way when it is
+// told to over its standard input, and at once when that ends without a word:
+// this process has been killed then.
 func (c childConfig) runOnce(ctx context.Context, name string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	cmd := exec.Command(self, "host", "-app", c.app, "-http", "127.0.0.1:0", "-name", name,
-		"-state", c.endpoints.CosmosDB, "-until-eof")
+		"-state", c.endpoints.CosmosDB, "-profile", c.profile,
+		"-faults-from", c.endpoints.Admin, "-instances", strconv.Itoa(c.instances), "-until-eof")
 	cmd.Env = os.Environ()
 	for _, values := range []map[string]string{c.settings, c.endpoints.Settings()} {
 		for k, v := range values {
@@ -86,9 +92,14 @@ func (c childConfig) runOnce(ctx context.Context, name string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	c.log.logger.Info("instance started", "name", name, "pid", cmd.Process.Pid)
 	var copying sync.WaitGroup
 	copying.Go(func() { c.copyLines(read) })
-	stop := context.AfterFunc(ctx, func() { stdin.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		// A child that has just ended reads neither.
+		_, _ = io.WriteString(stdin, stopWord)
+		stdin.Close()
+	})
 	defer stop()
 	err = cmd.Wait()
 	write.Close() // never fails

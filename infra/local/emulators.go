@@ -13,11 +13,15 @@ import (
 // debugger.
 func emulators(ctx context.Context, c console) error {
 	flags := newFlags("emulators")
-	var f serveFlags
+	f := serveFlags{data: dataFlags{kept: true}}
 	flags.StringVar(&f.at.AMQP, "amqp", system.DefaultAddresses.AMQP, "`address` of Service Bus and Event Hubs")
 	flags.StringVar(&f.at.Cosmos, "cosmos", system.DefaultAddresses.Cosmos, "`address` of Cosmos DB")
+	f.data.define(flags)
 	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
 	if err := parse(c, flags); err != nil {
+		return err
+	}
+	if err := f.data.check("emulators"); err != nil {
 		return err
 	}
 	project, err := stage.FindProject(".")
@@ -30,7 +34,10 @@ func emulators(ctx context.Context, c console) error {
 		return err
 	}
 	defer log.close()
-	s, err := system.StartServices(ctx, project, f.at, log.logger)
+	d := newDisplay(c.out, false)
+	s, err := system.StartServices(ctx, project, system.EmulatorsConfig{
+		Addresses: f.at, Data: f.data.in(dir), Logger: log.logger, Notice: func(text string) { d.note("%s", text) },
+	})
 	if err != nil {
 		return err
 	}
@@ -43,7 +50,6 @@ func emulators(ctx context.Context, c console) error {
 	if err := e.Write(filepath.Join(dir, "endpoints.json")); err != nil {
 		return err
 	}
-	d := newDisplay(c.out, false)
 	d.note("Service Bus, Event Hubs   %s", e.ServiceBus)
 	d.note("Cosmos DB                 %s", e.CosmosDB)
 	d.note("\nserving; Ctrl-C stops everything")

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"sync"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 )
 
@@ -18,12 +22,20 @@ func runHost(ctx context.Context, c console) error {
 	http := flags.String("http", system.DefaultAddresses.HTTP, "`address` of the function app; port 0 takes a free one")
 	name := flags.String("name", "instance 1", "what logs and notices call this instance")
 	state := flags.String("state", "", "Cosmos DB connection `string` for checkpoints and timers (default: the app's own)")
-	untilEOF := flags.Bool("until-eof", false, "end when standard input does, as a child of serve")
+	var profileName string
+	defineProfile(flags, &profileName)
+	faultsFrom := flags.String("faults-from", "", "`URL` of an admin endpoint whose plan of faults holds here, too")
+	instances := flags.Int("instances", 1, "how many instances share the acts of that plan")
+	untilEOF := flags.Bool("until-eof", false, "end when standard input says \"stop\", and at once when it ends without: for a child of serve")
 	if err := parse(c, flags); err != nil {
 		return err
 	}
+	profile, err := system.ProfileNamed(profileName)
+	if err != nil {
+		return &usageError{fmt.Sprintf("host: -profile: %v", err)}
+	}
 	if *untilEOF {
-		ctx = endAtEOF(ctx, os.Stdin)
+		ctx = endWithInput(ctx, os.Stdin)
 	}
 	d := newDisplay(c.out, false)
 	dir, err := appToRun(ctx, d, *app)
@@ -31,33 +43,52 @@ func runHost(ctx context.Context, c console) error {
 		return err
 	}
 	log := consoleLog(c.out)
+	var faults *fault.Injector
+	if *faultsFrom != "" {
+		faults = fault.NewInstance(*name)
+	}
 	instance, err := system.StartInstance(ctx, system.InstanceConfig{
-		Name: *name, App: dir, HTTP: *http, State: *state,
+		Name: *name, App: dir, HTTP: *http, State: *state, Profile: profile, Faults: faults, Instances: *instances,
 		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
 	})
 	if err != nil {
 		return err
 	}
 	d.note("%s serves http://%s", *name, instance.Address())
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	if faults != nil {
+		following.Go(func() { system.FollowFaults(ctx, faults, *faultsFrom, log.logger) })
+	}
 	select {
 	case <-ctx.Done():
 	case <-instance.Finished():
 	}
+	cancel()
+	following.Wait()
 	if err := instance.Close(); err != nil {
 		return fmt.Errorf("%s: %w", *name, err)
 	}
 	return nil
 }
 
-// endAtEOF ends the context when nothing more can be read.
-func endAtEOF(ctx context.Context, from io.Reader) context.Context {
+// stopWord is what a parent says to a child that is to end in an orderly way.
+const stopWord = "stop\n"
+
+var errToldToStop = errors.New("told to stop")
+
+// endWithInput ends the context when the parent says so. It ends the process
+// when the parent's end of the pipe is closed without a word: the parent has
+// been killed then, the services with it, and nobody must find this instance
+// beside those that are started anew. The handler dies with the process.
+func endWithInput(ctx context.Context, from io.Reader) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		_, err := io.Copy(io.Discard, from)
-		if err == nil {
-			err = io.EOF
+		said, err := io.ReadAll(from)
+		if err != nil || !strings.HasSuffix(string(said), stopWord) {
+			os.Exit(exitError)
 		}
-		cancel(err)
+		cancel(errToldToStop)
 	}()
 	return ctx
 }

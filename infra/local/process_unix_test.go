@@ -5,27 +5,48 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// serveTwo serves with two instances, and returns the process and the ids of
-// the handlers' processes.
-func serveTwo(t *testing.T) (*process, []int) {
+// tree is a served system with two instances: the process, its child that is
+// the second instance, and the handlers of both.
+type tree struct {
+	*process
+	child    int
+	handlers []int
+}
+
+func (r tree) all() []int { return append([]int{r.child}, r.handlers...) }
+
+// serveTwo serves with two instances.
+func serveTwo(t *testing.T, args ...string) tree {
 	t.Helper()
-	p := launch(t, "serve", "-verbose", "-instances", "2", "-app", app, "-http", "0", "-amqp", "0", "-cosmos", "0")
-	var handlers []int
-	for len(handlers) < 2 {
-		lines := p.until(t, `"handler started"`)
-		var entry struct{ PID int }
+	r := tree{process: launch(t, append([]string{
+		"serve", "-verbose", "-instances", "2", "-app", app, "-http", "0", "-amqp", "0", "-cosmos", "0"}, args...)...)}
+	for r.child == 0 || len(r.handlers) < 2 {
+		lines := r.until(t, `started"`)
+		var entry struct {
+			Msg string
+			PID int
+		}
 		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &entry); err != nil || entry.PID == 0 {
 			t.Fatalf("%s: %v", lines[len(lines)-1], err)
 		}
-		handlers = append(handlers, entry.PID)
+		if entry.Msg == "instance started" {
+			r.child = entry.PID
+		} else {
+			r.handlers = append(r.handlers, entry.PID)
+		}
 	}
-	p.until(t, "Ctrl-C stops everything")
-	return p, handlers
+	r.until(t, "Ctrl-C stops everything")
+	return r
 }
 
 // wantGone fails unless the processes end soon.
@@ -35,7 +56,7 @@ func wantGone(t *testing.T, pids []int) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for _, pid := range pids {
-		for !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		for !gone(pid) {
 			select {
 			case <-tick.C:
 			case <-deadline:
@@ -45,22 +66,72 @@ func wantGone(t *testing.T, pids []int) {
 	}
 }
 
+// gone reports whether a process has ended. What is left of one that nobody has
+// waited for yet, as init does in its own time, doesn't count.
+func gone(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
 func TestInterruptLeavesNothingBehind(t *testing.T) {
-	p, handlers := serveTwo(t)
-	if err := p.Process.Signal(syscall.SIGINT); err != nil {
+	r := serveTwo(t)
+	if err := r.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Wait(); err != nil {
+	if err := r.Wait(); err != nil {
 		t.Errorf("interrupted: %v, want exit code 0", err)
 	}
-	wantGone(t, handlers)
+	wantGone(t, r.all())
 }
 
 func TestKillLeavesNothingBehind(t *testing.T) {
-	p, handlers := serveTwo(t)
-	if err := p.Process.Kill(); err != nil {
+	r := serveTwo(t)
+	if err := r.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.Wait() // tells only that it was killed
-	wantGone(t, handlers)
+	r.Wait() // tells only that it was killed
+	wantGone(t, r.all())
+}
+
+// Ensure that the handler of an instance dies with it, and that the instance is
+// replaced.
+func TestKilledInstanceIsReplaced(t *testing.T) {
+	r := serveTwo(t)
+	if err := syscall.Kill(r.child, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	r.until(t, "instance 2 ended: signal: killed; a new one takes its place")
+	r.until(t, `"handler started"`)
+	wantGone(t, r.handlers[1:])
+}
+
+// Ensure that the plan of faults holds in the further instances as well, though
+// it was made when everything served.
+func TestPlanHoldsInAllInstances(t *testing.T) {
+	r := serveTwo(t, "-profile", "chaos")
+	var endpoints struct{ Admin string }
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(app), "local", "endpoints.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &endpoints)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	put, err := http.NewRequest(http.MethodPut, endpoints.Admin+"/faults", strings.NewReader(`{"seed":1,"rates":{"handler.kill":60}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(put)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("PUT /faults: %s", resp.Status)
+	}
+	wantGone(t, r.handlers)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
@@ -21,6 +22,8 @@ type serveFlags struct {
 	at        system.Addresses
 	app       string
 	instances int
+	data      dataFlags
+	faults    faultFlags
 	verbose   bool
 }
 
@@ -31,6 +34,8 @@ func (f *serveFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.at.Cosmos, "cosmos", at.Cosmos, "`address` of Cosmos DB")
 	flags.StringVar(&f.app, "app", "", "staged `folder` to run (default: stage .build/app now)")
 	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
+	f.data.define(flags)
+	f.faults.define(flags)
 	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
 }
 
@@ -46,13 +51,16 @@ func (f *serveFlags) check(command string) error {
 	if f.instances < 1 || f.instances > 16 {
 		return &usageError{fmt.Sprintf("%s: -instances %d: use 1 to 16", command, f.instances)}
 	}
-	return nil
+	if err := f.data.check(command); err != nil {
+		return err
+	}
+	return f.faults.check(command)
 }
 
 // serve builds the app and serves it until ctx ends.
 func serve(ctx context.Context, c console) error {
 	flags := newFlags("serve")
-	var f serveFlags
+	f := serveFlags{data: dataFlags{kept: true}}
 	f.define(flags)
 	if err := parse(c, flags); err != nil {
 		return err
@@ -94,8 +102,10 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 		return nil, err
 	}
 	r := &running{log: log}
+	faults := fault.New()
 	r.system, err = system.Start(ctx, system.Config{
-		App: app, Addresses: f.at, Settings: set,
+		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set,
+		Profile: f.faults.profile, Faults: faults, Admin: f.faults.admin, Instances: f.instances,
 		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
 		EndpointsFile: filepath.Join(dir, "endpoints.json"),
 	})
@@ -104,7 +114,7 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 		return nil, err
 	}
 	r.others = startChildren(f.instances-1, childConfig{
-		app: app, endpoints: r.system.Endpoints(), settings: set, log: log,
+		app: app, endpoints: r.system.Endpoints(), settings: set, profile: f.faults.profileName, log: log,
 		notice: func(text string) { d.note("%s", text) },
 	})
 	e := r.system.Endpoints()
@@ -112,6 +122,12 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	d.note("Service Bus, Event Hubs   amqp://%s", e.AMQP)
 	d.note("Cosmos DB                 http://%s", e.Cosmos)
 	d.note("log                       %s", relative(log.path))
+	f.faults.show(d, r.system)
+	// Not before everything serves: a system that can't start shows nothing.
+	if err := faults.Set(f.faults.plan); err != nil {
+		r.close()
+		return nil, err
+	}
 	return r, nil
 }
 

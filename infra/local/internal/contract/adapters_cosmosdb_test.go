@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -61,18 +64,39 @@ func TestAdaptersTransactionsByState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, state := range []workflow.State{workflow.Stuck, workflow.Running, workflow.Stuck} {
-		if _, err := s.Create(t.Context(), &workflow.Progress{ID: fmt.Sprint("t-", i), State: state}); err != nil {
+	begun := time.Now().Truncate(time.Second)
+	at := workflow.At(time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC))
+	stuck := operate.Summary{
+		ID: "t-0", State: workflow.Stuck, Cause: workflow.CauseFailed, Reason: "undo refused", Revision: 2,
+		AcceptedAt: at, EndedAt: at, WakeAt: at, DeadLetters: 3,
+	}
+	for _, p := range []*workflow.Progress{
+		{
+			ID: stuck.ID, State: stuck.State, Cause: stuck.Cause, Reason: stuck.Reason, Revision: stuck.Revision,
+			AcceptedAt: at, EndedAt: at, WakeAt: at, DeadLetters: 3,
+		},
+		{ID: "t-1", State: workflow.Running},
+		{ID: "t-2", State: workflow.Stuck},
+	} {
+		if _, err := s.Create(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ids, _ := adaptersPages(t, func(c string) ([]string, string, error) {
+	found, _ := adaptersPages(t, func(c string) ([]operate.Summary, string, error) {
 		return s.ByState(t.Context(), workflow.Stuck, c)
 	})
-	slices.Sort(ids)
-	if diff := cmp.Diff([]string{"t-0", "t-2"}, ids); diff != "" {
+	slices.SortFunc(found, func(a, b operate.Summary) int { return strings.Compare(a.ID, b.ID) })
+	for i := range found {
+		if found[i].ChangedAt.Before(begun) || found[i].ChangedAt.After(time.Now()) {
+			t.Errorf("%s was changed at %s, want after %s", found[i].ID, found[i].ChangedAt, begun)
+		}
+		found[i].ChangedAt = workflow.Instant{}
+	}
+	if diff := cmp.Diff([]operate.Summary{stuck, {ID: "t-2", State: workflow.Stuck}}, found); diff != "" {
 		t.Errorf("stuck transactions (-want +got):\n%s", diff)
 	}
+	_, _, err = s.ByState(t.Context(), workflow.Stuck, "of nobody")
+	adaptersKind(t, "page of a continuation of nobody", err, failure.Invalid)
 }
 
 func TestAdaptersPing(t *testing.T) {
@@ -116,58 +140,13 @@ func TestAdaptersRequests(t *testing.T) {
 }
 
 func TestAdaptersQuarantine(t *testing.T) {
-	s, err := cosmosdb.NewQuarantine(adaptersOpen(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	var entries []quarantine.Entry
-	for n := range int64(4) {
-		e := quarantine.Entry{
-			Source: quarantine.EventSource("hub", fmt.Sprint(n%2)), SequenceNumber: n,
-			Reason: []string{quarantine.ReasonUnreadable, quarantine.ReasonExpired}[n/2],
-			Detail: "detail", Properties: map[string]any{"a": "b"}, TransactionID: "t-1", MessageID: "o-1",
-			At: time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC), TTL: 3600,
-		}
-		e.ID = quarantine.EntryID(e.Source, n)
-		e.SetBody([]byte{0xff, byte(n)})
-		entries = append(entries, e)
-		if err := s.Put(ctx, e); err != nil {
+	quarantinetest.StoreSuite(t, func(t *testing.T) quarantine.Store {
+		s, err := cosmosdb.NewQuarantine(adaptersOpen(t))
+		if err != nil {
 			t.Fatal(err)
 		}
-		again := e
-		again.Detail = "again"
-		if err := s.Put(ctx, again); err != nil {
-			t.Errorf("second put: %v", err)
-		}
-	}
-	got, err := s.Read(ctx, entries[2].Source, entries[2].ID)
-	if diff := cmp.Diff(entries[2], got); err != nil || diff != "" {
-		t.Errorf("read: %v, entry (-want +got):\n%s", err, diff)
-	}
-	_, err = s.Read(ctx, entries[1].Source, entries[2].ID)
-	adaptersKind(t, "read in another source", err, failure.NotFound)
-
-	for _, c := range []struct {
-		filter quarantine.Filter
-		want   []int64
-	}{
-		{quarantine.Filter{}, []int64{0, 1, 2, 3}},
-		{quarantine.Filter{Source: "hub.1"}, []int64{1, 3}},
-		{quarantine.Filter{Reason: quarantine.ReasonExpired}, []int64{2, 3}},
-		{quarantine.Filter{Source: "hub.0", Reason: quarantine.ReasonExpired}, []int64{2}},
-		{quarantine.Filter{Source: "none"}, nil},
-	} {
-		found, _ := adaptersPages(t, func(next string) ([]quarantine.Entry, string, error) { return s.Page(ctx, c.filter, next) })
-		var numbers []int64
-		for _, e := range found {
-			numbers = append(numbers, e.SequenceNumber)
-		}
-		slices.Sort(numbers)
-		if diff := cmp.Diff(c.want, numbers); diff != "" {
-			t.Errorf("%+v: sequence numbers (-want +got):\n%s", c.filter, diff)
-		}
-	}
+		return s
+	})
 }
 
 // adaptersThing is a backend's document without an id of its own.

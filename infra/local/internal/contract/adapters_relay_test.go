@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/eventhubs"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
@@ -74,8 +79,147 @@ func TestAdaptersReaderReadsBetween(t *testing.T) {
 	}
 }
 
+func TestAdaptersReaderTellsWhatIsThere(t *testing.T) {
+	connection := adaptersHubs(t)
+	r := adaptersReader(t, connection, "$Default")
+	partitions, err := r.Partitions(t.Context())
+	if slices.Sort(partitions); err != nil || !slices.Equal(partitions, []string{"0", "1", "2", "3"}) {
+		t.Errorf("partitions %v, %v", partitions, err)
+	}
+	if last, err := r.Last(t.Context(), "2"); err != nil || last.SequenceNumber != -1 {
+		t.Errorf("an empty partition ends with %+v, %v", last, err)
+	}
+	begun := time.Now().Add(-time.Second) // the hub's times may be less precise
+	events := []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}, {PartitionKey: "t-2", Body: []byte("{}")}}
+	if err := adaptersProducer(t, connection, adaptersHub).Send(t.Context(), "2", events); err != nil {
+		t.Fatal(err)
+	}
+	last, err := r.Last(t.Context(), "2")
+	if err != nil || last.SequenceNumber != 1 || last.EnqueuedAt.Before(begun) || last.EnqueuedAt.After(time.Now().Add(time.Second)) {
+		t.Errorf("after two events it ends with %+v, %v", last, err)
+	}
+	if _, err := r.Last(t.Context(), "7"); err == nil {
+		t.Error("there is no partition 7")
+	}
+}
+
+func TestAdaptersReaderAfterTheRetention(t *testing.T) {
+	connection, _ := adaptersMessaging(t, broker.Config{
+		Hubs: []broker.HubConfig{{Name: adaptersHub, Partitions: 1, Retention: time.Millisecond}},
+	})
+	r := adaptersReader(t, connection, "$Default")
+	p := adaptersProducer(t, connection, adaptersHub)
+	for range 2 {
+		if err := p.Send(t.Context(), "0", []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		last, err := r.Last(ctx, "0")
+		if err != nil {
+			t.Fatalf("the partition still ends with %+v: %v", last, err)
+		}
+		if last.SequenceNumber == -1 {
+			return
+		}
+	}
+}
+
+// Ensure that a hub which takes the request and does not answer does not hold
+// its reader for longer than it wants to wait.
+func TestAdaptersReaderOfAHubThatHangs(t *testing.T) {
+	connection := adaptersHubs(t)
+	through, hang := adaptersHanging(t, connection)
+	o := adaptersHubOptions(adaptersHub)
+	o.Timeout = 500 * time.Millisecond
+	r, err := eventhubs.OpenReader(eventhubs.Connection{ConnectionString: through}, o, "$Default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Last(t.Context(), "0"); err != nil {
+		t.Fatal(err)
+	}
+	cut := hang()
+	_, err = r.Last(t.Context(), "0")
+	adaptersKind(t, "the latest event", err, failure.Transient)
+	_, err = r.Between(t.Context(), "0", -1, 1)
+	adaptersKind(t, "events", err, failure.Transient)
+	_, err = r.Partitions(t.Context())
+	adaptersKind(t, "partitions", err, failure.Transient)
+	cut()
+	if err := r.Close(context.Background()); err != nil {
+		t.Errorf("close reader: %v", err)
+	}
+}
+
+// adaptersHanging returns a connection string that leads to the same place, as
+// long as it is not made to hang: then nothing comes back any more, until it is
+// cut.
+func adaptersHanging(t *testing.T, connection string) (through string, hang func() (cut func())) {
+	t.Helper()
+	endpoint, rest, _ := strings.Cut(connection, ";")
+	target := strings.TrimSuffix(strings.TrimPrefix(endpoint, "Endpoint=sb://"), "/")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hangs atomic.Bool
+	var wg sync.WaitGroup
+	cutting, cut := context.WithCancel(context.Background())
+	pass := func(to, from net.Conn, back bool) {
+		defer to.Close()
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := from.Read(buffer)
+			if err != nil {
+				return
+			}
+			if back && hangs.Load() {
+				continue
+			}
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+	}
+	wg.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", target)
+			if err != nil {
+				t.Error(err)
+				near.Close()
+				continue
+			}
+			context.AfterFunc(cutting, func() {
+				near.Close()
+				far.Close()
+			})
+			wg.Go(func() { pass(far, near, false) })
+			wg.Go(func() { pass(near, far, true) })
+		}
+	})
+	t.Cleanup(func() {
+		cut()
+		if err := listener.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		wg.Wait()
+	})
+	return "Endpoint=sb://" + listener.Addr().String() + ";" + rest, func() func() {
+		hangs.Store(true)
+		return cut
+	}
+}
+
 // Relay on all of its adapters: a batch that the trigger has skipped arrives
-// with the next one, and an unreadable event is in quarantine.
+// with the next one, or when the partition has been quiet for a while, and an
+// unreadable event is in quarantine.
 func TestAdaptersRelay(t *testing.T) {
 	connection, _ := adaptersMessaging(t, broker.Config{
 		Hubs:   []broker.HubConfig{{Name: adaptersHub, Partitions: 1, ConsumerGroups: []string{"relay"}}},
@@ -92,14 +236,17 @@ func TestAdaptersRelay(t *testing.T) {
 	}
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	reader := adaptersReader(t, connection, "$Default")
+	var ahead time.Duration // how far the service's clock is
+	now := func() time.Time { return time.Now().Add(ahead) }
 	service := relay.New(relay.Config{
 		Queue: "deliveries", Sender: adaptersSender(t, connection),
-		Quarantine:  quarantine.New(quarantine.Config{Store: kept, Now: time.Now, Logger: logger}),
-		Checkpoints: checkpoints, Reader: reader, Logger: logger,
+		Quarantine:  quarantine.New(quarantine.Config{Store: kept, Now: now, Logger: logger}),
+		Checkpoints: checkpoints, Reader: reader, Hub: adaptersHub, ConsumerGroup: "relay", Quiet: time.Minute, Now: now,
+		Logger: logger,
 	})
 
 	var sent []message.Event
-	for i := range 6 {
+	for i := range 8 { // the last two are skipped, and nothing follows them
 		body, err := message.Envelope{
 			TransactionID: fmt.Sprint("t-", i), OperationID: fmt.Sprint("o-", i), Operation: "deliver",
 			AcceptedAt: time.Now(), Body: json.RawMessage("{}"),
@@ -128,6 +275,16 @@ func TestAdaptersRelay(t *testing.T) {
 		}
 	}
 
+	for _, c := range []struct {
+		ahead time.Duration
+		want  int
+	}{{0, 0}, {time.Hour, 2}, {2 * time.Hour, 0}} {
+		ahead = c.ahead
+		if events, err := service.CatchUp(t.Context()); err != nil || events != c.want {
+			t.Errorf("%v later: %d events, %v; want %d", c.ahead, events, err, c.want)
+		}
+	}
+
 	client, err := azservicebus.NewClientFromConnectionString(connection, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -139,15 +296,15 @@ func TestAdaptersRelay(t *testing.T) {
 	}()
 	got := adaptersPeek(t, client, "deliveries")
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"o-0", "o-1", "o-3", "o-4", "o-5"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"o-0", "o-1", "o-3", "o-4", "o-5", "o-6", "o-7"}, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
-	entry, err := kept.Read(t.Context(), "delivery-requests.0", "delivery-requests.0.2")
+	entry, _, err := kept.Read(t.Context(), "delivery-requests.0", "delivery-requests.0.2")
 	if err != nil || entry.Body != "unreadable" || entry.Reason != quarantine.ReasonUnreadable {
 		t.Errorf("quarantine: %+v, %v", entry, err)
 	}
 	c, _, err := checkpoints.Read(t.Context(), adaptersHub+".relay.0")
-	if err != nil || c.SequenceNumber != 5 {
+	if err != nil || c.SequenceNumber != 7 || c.SavedAt.Before(time.Now().Add(50*time.Minute)) {
 		t.Errorf("checkpoint %+v, %v", c, err)
 	}
 }

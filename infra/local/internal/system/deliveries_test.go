@@ -111,7 +111,7 @@ func kill(t *testing.T, pid int) {
 	}
 }
 
-func await(t *testing.T, what string, ok func() bool) {
+func await(t testing.TB, what string, ok func() bool) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.NewTimer(40 * time.Second)

@@ -14,7 +14,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
-	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -27,59 +27,87 @@ type Addresses struct {
 // DefaultAddresses are the ports that the tools of Azure use.
 var DefaultAddresses = Addresses{HTTP: "127.0.0.1:7071", AMQP: "127.0.0.1:5672", Cosmos: "127.0.0.1:8081"}
 
+// EmulatorsConfig says what to start.
+type EmulatorsConfig struct {
+	Addresses Addresses
+	App       settings.Settings // what names the entities
+	Faults    *fault.Injector   // breaks things on purpose; nil breaks none
+	// Data is the folder that keeps the state; "" keeps none.
+	Data   string
+	Logger *slog.Logger
+	// Notice tells people what was recovered from Data. It must be set with it.
+	Notice func(string)
+}
+
 // Emulators are Event Hubs, Service Bus and Cosmos DB with the entities that
 // the app's settings name.
 type Emulators struct {
 	Broker *broker.Broker
 
 	listeners struct{ amqp, cosmos net.Listener }
+	data      *data
 	amqp      *amqp.Server
 	cosmos    *cosmos.Server
 	http      *http.Server
 	serving   sync.WaitGroup
 	failed    chan error
+	closing   chan struct{}
 }
 
 // StartServices starts the emulators for the app whose local.settings.json is
-// in dir. Close must be called.
-func StartServices(ctx context.Context, dir string, at Addresses, logger *slog.Logger) (*Emulators, error) {
+// in dir; c.App is read from there. Close must be called.
+func StartServices(ctx context.Context, dir string, c EmulatorsConfig) (*Emulators, error) {
 	env, err := newEnvironment(dir, nil)
 	if err != nil {
 		return nil, err
 	}
-	s, err := env.settings()
-	if err != nil {
+	if c.App, err = env.settings(); err != nil {
 		return nil, err
 	}
-	return StartEmulators(ctx, at, s, logger)
+	return StartEmulators(ctx, c)
 }
 
-// StartEmulators listens and makes the entities. It returns when everything is
-// ready. Close must be called.
-func StartEmulators(ctx context.Context, at Addresses, s settings.Settings, logger *slog.Logger) (*Emulators, error) {
-	e := &Emulators{failed: make(chan error, 2)}
-	if err := e.start(ctx, at, s, logger); err != nil {
+// StartEmulators listens, recovers what is kept, and makes the entities that are
+// not there. It returns when everything is ready. Close must be called.
+func StartEmulators(ctx context.Context, c EmulatorsConfig) (*Emulators, error) {
+	e := &Emulators{failed: make(chan error, 3), closing: make(chan struct{})}
+	if err := e.start(ctx, c); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
 
-func (e *Emulators) start(ctx context.Context, at Addresses, s settings.Settings, logger *slog.Logger) error {
+func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	var err error
-	if e.listeners.amqp, err = listen(at.AMQP, "-amqp"); err != nil {
+	if e.listeners.amqp, err = listen(c.Addresses.AMQP, "-amqp"); err != nil {
 		return err
 	}
-	if e.listeners.cosmos, err = listen(at.Cosmos, "-cosmos"); err != nil {
+	if e.listeners.cosmos, err = listen(c.Addresses.Cosmos, "-cosmos"); err != nil {
 		return err
 	}
-	if e.Broker, err = broker.New(entities(s), store.NewMemory(), logger); err != nil {
+	entities := entities(c.App)
+	entities.Faults = c.Faults
+	if err := entities.Validate(); err != nil {
 		return fmt.Errorf("start the message emulators: %w", err)
 	}
-	e.amqp = amqp.NewServer(e.Broker, amqp.Options{Logger: logger})
-	if e.cosmos, err = cosmos.New(cosmos.Config{Key: cosmos.EmulatorKey, Logger: logger}, store.NewMemory()); err != nil {
-		return fmt.Errorf("start the Cosmos DB emulator: %w", err)
+	if e.data, err = openData(c.Data, c.Logger); err != nil {
+		return err
 	}
-	e.http = &http.Server{Handler: e.cosmos, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn)}
+	if e.Broker, err = broker.New(entities, e.data, c.Logger); err != nil {
+		return e.data.unusable("the message emulators", err)
+	}
+	e.amqp = amqp.NewServer(e.Broker, amqp.Options{Logger: c.Logger, Faults: c.Faults})
+	account := cosmos.Config{
+		Key: cosmos.EmulatorKey, Logger: c.Logger, Faults: c.Faults, Spared: []string{runtimeDatabase},
+	}
+	if e.cosmos, err = cosmos.New(account, e.data); err != nil {
+		return e.data.unusable("the Cosmos DB emulator", err)
+	}
+	for _, line := range e.data.report(e.Broker, e.cosmos) {
+		c.Notice(line)
+	}
+	e.serving.Go(e.watchData)
+	e.http = &http.Server{Handler: e.cosmos, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn)}
 	e.serve("Service Bus and Event Hubs", func() error { return e.amqp.Serve(e.listeners.amqp) })
 	e.serve("Cosmos DB", func() error { return e.http.Serve(e.listeners.cosmos) })
 	client, err := azcosmos.NewClientFromConnectionString(e.CosmosDB(), nil)
@@ -87,7 +115,7 @@ func (e *Emulators) start(ctx context.Context, at Addresses, s settings.Settings
 		return fmt.Errorf("connect to the Cosmos DB emulator: %w", err)
 	}
 	defer client.Close()
-	return createContainers(ctx, client, s.Database, cosmosdb.Containers)
+	return createContainers(ctx, client, c.App.Database, cosmosdb.Containers)
 }
 
 func (e *Emulators) serve(name string, run func() error) {
@@ -99,7 +127,16 @@ func (e *Emulators) serve(name string, run func() error) {
 	})
 }
 
-// Failed gives an error when a listener breaks.
+// watchData tells when nothing can be kept any more.
+func (e *Emulators) watchData() {
+	select {
+	case <-e.data.failed():
+		e.failed <- fmt.Errorf("nothing can be kept in %s any more: %w", e.data.folder, e.data.disk.Err())
+	case <-e.closing:
+	}
+}
+
+// Failed gives an error when a listener breaks, or the store of the state.
 func (e *Emulators) Failed() <-chan error { return e.failed }
 
 // ServiceBus returns the connection string of both message services.
@@ -117,6 +154,7 @@ func (e *Emulators) CosmosAddress() string { return e.listeners.cosmos.Addr().St
 // Close stops serving and waits for everything that was started.
 func (e *Emulators) Close() error {
 	var errs []error
+	close(e.closing)
 	if e.amqp != nil {
 		errs = append(errs, e.amqp.Close())
 	}
@@ -129,6 +167,9 @@ func (e *Emulators) Close() error {
 	}
 	if e.cosmos != nil {
 		errs = append(errs, e.cosmos.Close())
+	}
+	if e.data != nil {
+		errs = append(errs, e.data.Close())
 	}
 	for _, l := range []net.Listener{e.listeners.amqp, e.listeners.cosmos} {
 		if l == nil {

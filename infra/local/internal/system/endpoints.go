@@ -17,6 +17,9 @@ type Endpoints struct {
 	ServiceBus string `json:"serviceBus"`
 	EventHubs  string `json:"eventHubs"`
 	CosmosDB   string `json:"cosmosDB"`
+
+	// Admin is the URL of the admin endpoint, where the plan of faults is.
+	Admin string `json:"admin,omitempty"`
 }
 
 // Endpoints returns the addresses and the connection strings.

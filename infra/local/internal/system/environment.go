@@ -14,10 +14,10 @@ import (
 )
 
 // environment is what the app's process will see: first what the system sets,
-// then this process's own environment, then local.settings.json of the staged
-// app, as with func start.
+// then this process's own environment, then the profile, then
+// local.settings.json of the staged app, as with func start.
 type environment struct {
-	set, file map[string]string
+	set, profile, file map[string]string
 }
 
 func newEnvironment(app string, set map[string]string) (environment, error) {
@@ -44,11 +44,20 @@ func newEnvironment(app string, set map[string]string) (environment, error) {
 	return env, nil
 }
 
+// under returns the environment with a profile.
+func (e environment) under(p Profile) environment {
+	e.profile = p.Settings
+	return e
+}
+
 func (e environment) get(name string) string {
 	if v, ok := e.set[name]; ok {
 		return v
 	}
 	if v, ok := os.LookupEnv(name); ok {
+		return v
+	}
+	if v, ok := e.profile[name]; ok {
 		return v
 	}
 	return e.file[name]
@@ -57,6 +66,7 @@ func (e environment) get(name string) string {
 // all returns what wins over local.settings.json.
 func (e environment) all() map[string]string {
 	all := map[string]string{}
+	maps.Copy(all, e.profile)
 	for _, pair := range os.Environ() {
 		if name, value, ok := strings.Cut(pair, "="); ok && name != "" {
 			all[name] = value

@@ -10,6 +10,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
 )
 
@@ -19,10 +21,17 @@ type InstanceConfig struct {
 	Name     string            // shown in logs and notices
 	App      string            // the staged folder
 	HTTP     string            // address to listen on
-	Settings map[string]string // win over the environment and local.settings.json
+	Settings map[string]string // win over the environment, the profile and local.settings.json
 	// State is the connection string of the Cosmos DB that holds checkpoints
 	// and timers.
-	State      string
+	State string
+	// Profile is the choice of times; the zero value changes nothing.
+	Profile Profile
+	// Faults breaks calls to the backends and says which acts are done to the
+	// host. Nil does neither.
+	Faults *fault.Injector
+	// Instances is how many instances share the acts of the plan. 0 is one.
+	Instances  int
 	Logger     *slog.Logger
 	HandlerLog func(line string, stderr bool)
 	// Notice tells people what the platform does, such as replacing a host.
@@ -39,9 +48,10 @@ type Instance struct {
 	cancel   context.CancelFunc
 	finished chan struct{}
 	err      error // why it ended, once finished is closed
+	acts     acts
 
 	mu      sync.Mutex
-	current *host.Host
+	current *shift
 }
 
 // StartInstance starts the host and returns when it serves. Without a State the
@@ -51,6 +61,7 @@ func StartInstance(ctx context.Context, c InstanceConfig) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	env = env.under(c.Profile)
 	if c.State == "" {
 		c.State = env.get("CosmosDB")
 	}
@@ -72,16 +83,20 @@ func startInstance(ctx context.Context, c InstanceConfig, env environment, clien
 		return nil, err
 	}
 	i := &Instance{c: c, env: env, client: client, address: c.HTTP, finished: make(chan struct{})}
-	first, err := i.newHost()
-	if err != nil {
-		return nil, err
-	}
 	// The instance outlives the call that starts it: Close ends it.
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	i.cancel = cancel
+	first, err := i.begin(running)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	go i.run(running, first)
 	select {
-	case <-first.Ready():
+	case <-first.host.Ready():
+		if c.Faults != nil {
+			i.acts.start(running, c.Faults, max(1, c.Instances), i.doings(), c.Logger)
+		}
 		return i, nil
 	case <-i.finished:
 		cancel()
@@ -97,7 +112,9 @@ func (i *Instance) newHost() (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.address = listener.Addr().String()
+	if at := listener.Addr().String(); at != i.address {
+		i.address = at // by the first host alone: others read it
+	}
 	i.env.set["WEBSITE_HOSTNAME"] = i.address
 	checkpoints, timers, err := i.state()
 	if err == nil {
@@ -106,11 +123,9 @@ func (i *Instance) newHost() (*host.Host, error) {
 			ScriptRoot: i.c.App, Settings: i.env.all(), Listener: listener,
 			Checkpoints: checkpoints, Timers: timers,
 			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,
+			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Backends: backends,
 		})
 		if err == nil {
-			i.mu.Lock()
-			i.current = h
-			i.mu.Unlock()
 			return h, nil
 		}
 	}
@@ -137,46 +152,11 @@ func closeListener(l net.Listener) error {
 	return nil
 }
 
-// run keeps a host running until ctx ends.
-func (i *Instance) run(ctx context.Context, h *host.Host) {
-	defer close(i.finished)
-	for {
-		err := h.Run(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if !errors.Is(err, host.ErrHandlerExceededRestarts) || !served(h) {
-			i.err = err
-			return
-		}
-		i.c.Notice(fmt.Sprintf("%s stopped: %v; a new one takes its place", i.c.Name, err))
-		if h, err = i.newHost(); err != nil {
-			i.err = fmt.Errorf("replace %s: %w", i.c.Name, err)
-			return
-		}
-	}
-}
-
-// served reports whether the host has ever been ready. One that has not would
-// not be after a replacement either.
-func served(h *host.Host) bool {
-	select {
-	case <-h.Ready():
-		return true
-	default:
-		return false
-	}
-}
-
 // Address returns where the instance listens.
 func (i *Instance) Address() string { return i.address }
 
 // Host returns the host that runs now.
-func (i *Instance) Host() *host.Host {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.current
-}
+func (i *Instance) Host() *host.Host { return i.shift().host }
 
 // Finished is closed when the instance has ended and no host takes its place.
 func (i *Instance) Finished() <-chan struct{} { return i.finished }
@@ -185,6 +165,7 @@ func (i *Instance) Finished() <-chan struct{} { return i.finished }
 // instance ended, if it ended by itself.
 func (i *Instance) Close() error {
 	i.cancel()
+	i.acts.wait()
 	<-i.finished
 	i.client.Close()
 	return i.err

@@ -74,9 +74,15 @@ func start(t testing.TB, settings ...map[string]string) *run {
 	for _, s := range settings {
 		maps.Copy(set, s)
 	}
+	return startConfig(t, system.Config{Settings: set})
+}
+
+// startConfig is start with more than settings.
+func startConfig(t testing.TB, c system.Config) *run {
+	t.Helper()
 	r := &run{t: t, client: http.DefaultClient}
 	s, err := system.Start(t.Context(), system.Config{
-		App: app, Addresses: freePorts, Settings: set,
+		App: app, Addresses: freePorts, Settings: c.Settings, Profile: c.Profile, Faults: c.Faults, Admin: "127.0.0.1:0",
 		Logger:     slog.New(slog.NewTextHandler(r, nil)),
 		HandlerLog: func(line string, _ bool) { fmt.Fprintln(r, line) },
 		Notice: func(text string) {

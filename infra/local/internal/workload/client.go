@@ -7,116 +7,212 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// client speaks the public API, as anyone's client would.
-type client struct {
-	base string // such as http://127.0.0.1:7071
+// Client speaks the public API as a good client does: it repeats what was not
+// answered, or not for good, under the same id or key, and never sends twice
+// what it can't repeat safely. It is safe for concurrent use. Close must be
+// called.
+type Client struct {
+	base string
 	http *http.Client
+	seen func(Exchange)
 }
 
-func newClient(base string, connections int) *client {
-	return &client{base: base, http: &http.Client{
-		Timeout:   30 * time.Second,
-		Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections},
+// ClientOptions say how to talk to the service.
+type ClientOptions struct {
+	URL         string        // such as http://127.0.0.1:7071
+	Connections int           // open at once, at most
+	Timeout     time.Duration // of one exchange; 0 means 30 s
+	// Seen is told of every exchange, from many goroutines at once; nil for
+	// nobody.
+	Seen func(Exchange)
+}
+
+// Exchange is one request with its answer, or without one.
+type Exchange struct {
+	Method string
+	Status int // 0 if there was no answer
+	Took   time.Duration
+}
+
+// NewClient returns a client.
+func NewClient(o ClientOptions) *Client {
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.Seen == nil {
+		o.Seen = func(Exchange) {}
+	}
+	return &Client{base: o.URL, seen: o.Seen, http: &http.Client{
+		Timeout:   o.Timeout,
+		Transport: &http.Transport{MaxIdleConnsPerHost: o.Connections, MaxConnsPerHost: o.Connections},
 	}}
 }
 
-func (c *client) close() { c.http.CloseIdleConnections() }
+// Close closes the connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// receipt is the body of a 202.
-type receipt struct {
+// Receipt is the body of a 202.
+type Receipt struct {
 	TransactionID string `json:"transactionId"`
 	OperationID   string `json:"operationId"`
 }
 
-// view is what the demo reads of a transaction.
-type view struct {
+// View is what a client needs to know of a transaction.
+type View struct {
 	ID         string      `json:"id"`
 	State      string      `json:"state"`
 	Reason     string      `json:"reason"`
 	EndedAt    time.Time   `json:"endedAt"`
-	Operations []operation `json:"operations"`
+	Operations []Operation `json:"operations"`
 }
 
-type operation struct {
+// Operation is what a client needs to know of an operation.
+type Operation struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
 	State  string `json:"state"`
 	Reason string `json:"reason"`
 }
 
-// refusal is an answer that took nothing on.
-type refusal struct {
+// Refusal is an answer that took nothing on, or says that it may have.
+type Refusal struct {
 	Status     int           `json:"-"`
 	RetryAfter time.Duration `json:"-"`
 	Title      string        `json:"title"`
 	Detail     string        `json:"detail"`
+	// TransactionID is set by a 503 for a request that may have been taken: the
+	// id under which it is to be repeated.
+	TransactionID string `json:"transactionId"`
+	// problem is true if the answer is the app's own, a problem document.
+	problem bool
 }
 
-func (r *refusal) Error() string { return fmt.Sprintf("%d %s: %s", r.Status, r.Title, r.Detail) }
+func (r *Refusal) Error() string { return fmt.Sprintf("%d %s: %s", r.Status, r.Title, r.Detail) }
 
-// submit sends a request.
-func (c *client) submit(ctx context.Context, it Item) (receipt, error) {
-	var r receipt
+// ErrUnanswered is in the chain of the error for a request that may have been
+// taken and can't be repeated, since it has neither an id nor a key.
+var ErrUnanswered = errors.New("no answer tells whether it was taken")
+
+// Submit sends a request and repeats it until it is answered for good or ctx
+// ends. A request without an id and a key is repeated as a new one only when
+// the one before was surely not taken; when the service names the id that it
+// may have been taken under, it is repeated under that.
+func (c *Client) Submit(ctx context.Context, it Item) (Receipt, error) {
+	var r Receipt
 	if it.ID != "" {
-		return r, c.repeat(ctx, true, http.MethodPut, "/api/deliveryrequests/"+url.PathEscape(it.ID), "", it.Request, &r)
+		return r, c.repeat(ctx, http.MethodPut, transaction(it.ID), "", it.Request, &r)
 	}
-	return r, c.repeat(ctx, it.Key != "", http.MethodPost, "/api/deliveryrequests", it.Key, it.Request, &r)
-}
-
-func (c *client) cancel(ctx context.Context, id, key string) (receipt, error) {
-	var r receipt
-	return r, c.repeat(ctx, true, http.MethodDelete, "/api/deliveryrequests/"+url.PathEscape(id), key, nil, &r)
-}
-
-func (c *client) reschedule(ctx context.Context, id, key string, change Change) (receipt, error) {
-	var r receipt
-	return r, c.repeat(ctx, true, http.MethodPatch, "/api/deliveryrequests/"+url.PathEscape(id), key, change, &r)
-}
-
-func (c *client) progress(ctx context.Context, id string) (view, error) {
-	var v view
-	return v, c.repeat(ctx, true, http.MethodGet, "/api/deliveryrequests/"+url.PathEscape(id), "", nil, &v)
-}
-
-// repeat makes a call until it is answered for good. A 503 is repeated after
-// the time that the service asks for. What leaves open whether the service has
-// done anything, a 500 or a broken connection, is repeated only if the call is
-// safe to repeat: it has an id or a key of its own, or changes nothing.
-func (c *client) repeat(ctx context.Context, safe bool, method, path, key string, body, answer any) error {
-	for {
-		err := c.do(ctx, method, path, key, body, answer)
-		wait := retryPause
-		var r *refusal
+	if it.Key != "" {
+		return r, c.repeat(ctx, http.MethodPost, requests, it.Key, it.Request, &r)
+	}
+	for try := 1; ; try++ {
+		err := c.do(ctx, http.MethodPost, requests, "", it.Request, &r)
+		var refused *Refusal
 		switch {
 		case err == nil || ctx.Err() != nil:
-			return err
-		case errors.As(err, &r):
-			if r.Status < 500 || r.Status != http.StatusServiceUnavailable && !safe {
-				return err
-			}
-			wait = max(wait, r.RetryAfter)
-		case !safe:
-			return err
+			return r, err
+		case errors.As(err, &refused) && refused.TransactionID != "":
+			return r, c.repeat(ctx, http.MethodPut, transaction(refused.TransactionID), "", it.Request, &r)
+		case !again(err):
+			return r, err
+		case !notTaken(err):
+			return r, fmt.Errorf("%w: %w", ErrUnanswered, err)
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
+		if err := pause(ctx, try, err); err != nil {
+			return r, err
 		}
 	}
 }
 
-// retryPause is the shortest time between two tries.
-const retryPause = 200 * time.Millisecond
+// Cancel asks for the transaction to be cancelled. key is the Idempotency-Key.
+func (c *Client) Cancel(ctx context.Context, id, key string) (Receipt, error) {
+	var r Receipt
+	return r, c.repeat(ctx, http.MethodDelete, transaction(id), key, nil, &r)
+}
+
+// Reschedule asks for the transaction to be changed. key is the
+// Idempotency-Key.
+func (c *Client) Reschedule(ctx context.Context, id, key string, change Change) (Receipt, error) {
+	var r Receipt
+	return r, c.repeat(ctx, http.MethodPatch, transaction(id), key, change, &r)
+}
+
+// Progress reads the transaction.
+func (c *Client) Progress(ctx context.Context, id string) (View, error) {
+	var v View
+	return v, c.repeat(ctx, http.MethodGet, transaction(id), "", nil, &v)
+}
+
+const requests = "/api/deliveryrequests"
+
+func transaction(id string) string { return requests + "/" + url.PathEscape(id) }
+
+// repeat makes a call that is safe to repeat, since it has an id or a key of
+// its own or changes nothing, until it is answered for good.
+func (c *Client) repeat(ctx context.Context, method, path, key string, body, answer any) error {
+	for try := 1; ; try++ {
+		err := c.do(ctx, method, path, key, body, answer)
+		if err == nil || ctx.Err() != nil || !again(err) {
+			return err
+		}
+		if err := pause(ctx, try, err); err != nil {
+			return err
+		}
+	}
+}
+
+// again reports whether an error is none for good.
+func again(err error) bool {
+	s := Status(err)
+	return s == 0 || s >= 500 || s == http.StatusTooManyRequests || s == http.StatusRequestTimeout
+}
+
+// notTaken reports whether an error that is none for good tells that the
+// service has not taken the request: it was too busy, said so itself, or was
+// not reached.
+func notTaken(err error) bool {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable && r.problem
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// The time between two tries, unless the service asks for a longer one: it
+// grows, and is spread so that the clients don't come back all at once.
+const (
+	shortestPause = 200 * time.Millisecond
+	longestPause  = time.Second
+)
+
+// pause waits after the nth try, which ended with err. It fails when ctx ends.
+func pause(ctx context.Context, try int, err error) error {
+	wait := min(longestPause, shortestPause*time.Duration(try))
+	wait = wait/2 + rand.N(wait)
+	var r *Refusal
+	if errors.As(err, &r) {
+		wait = max(wait, r.RetryAfter)
+	}
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), err)
+	}
+}
 
 // do makes one call and reads a 2xx into answer.
-func (c *client) do(ctx context.Context, method, path, key string, body, answer any) error {
+func (c *Client) do(ctx context.Context, method, path, key string, body, answer any) error {
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -135,29 +231,48 @@ func (c *client) do(ctx context.Context, method, path, key string, body, answer 
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
-	resp, err := c.http.Do(req)
+	begun := time.Now()
+	status, err := c.exchange(req, answer)
+	c.seen(Exchange{Method: method, Status: status, Took: time.Since(begun)})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// exchange sends the request and reads its answer. The status is 0 if the
+// answer did not arrive whole.
+func (c *Client) exchange(req *http.Request, answer any) (status int, err error) {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return 0, err
 	}
 	if resp.StatusCode >= 300 {
-		r := &refusal{Status: resp.StatusCode, RetryAfter: retryAfter(resp)}
-		if err := json.Unmarshal(data, r); err != nil {
-			r.Detail = string(data)
-		}
-		return fmt.Errorf("%s %s: %w", method, path, r)
+		return resp.StatusCode, refusal(resp, data)
 	}
 	if answer == nil {
-		return nil
+		return resp.StatusCode, nil
 	}
 	if err := json.Unmarshal(data, answer); err != nil {
-		return fmt.Errorf("%s %s: answer %q: %w", method, path, data, err)
+		return resp.StatusCode, fmt.Errorf("answer %q: %w", data, err)
 	}
-	return nil
+	return resp.StatusCode, nil
+}
+
+func refusal(resp *http.Response, data []byte) *Refusal {
+	r := &Refusal{}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(data, r) == nil {
+		r.problem = true
+	} else {
+		r.Detail = strings.TrimSpace(string(data))
+	}
+	r.Status, r.RetryAfter = resp.StatusCode, retryAfter(resp)
+	return r
 }
 
 // retryAfter reads the header; 0 if there is none.
@@ -169,9 +284,9 @@ func retryAfter(resp *http.Response) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// status returns the HTTP status of a refusal in err's chain, 0 if there is none.
-func status(err error) int {
-	var r *refusal
+// Status returns the HTTP status of a refusal in err's chain, 0 if there is none.
+func Status(err error) int {
+	var r *Refusal
 	if errors.As(err, &r) {
 		return r.Status
 	}

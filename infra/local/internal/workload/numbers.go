@@ -20,8 +20,8 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
-// quantiles returns p50, p95 and p99 of durations in any order.
-func quantiles(durations []time.Duration) (p50, p95, p99 time.Duration) {
+// Quantiles returns p50, p95 and p99 of durations in any order.
+func Quantiles(durations []time.Duration) (p50, p95, p99 time.Duration) {
 	sorted := slices.Sorted(slices.Values(durations))
 	return quantile(sorted, 0.50), quantile(sorted, 0.95), quantile(sorted, 0.99)
 }

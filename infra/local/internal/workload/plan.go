@@ -109,7 +109,7 @@ func Plan(seed uint64, run string, deliveries int, start time.Time) []Item {
 
 	items := make([]Item, len(kinds))
 	for i, kind := range kinds {
-		items[i] = item(random, kind, fmt.Sprintf("%s-%d-%05d", run, seed, i+1), start)
+		items[i] = NewItem(random, kind, fmt.Sprintf("%s-%d-%05d", run, seed, i+1), start)
 	}
 	return items
 }
@@ -119,12 +119,14 @@ func Plan(seed uint64, run string, deliveries int, start time.Time) []Item {
 // before the pickup also on a slow machine.
 const laterPickup = 4 * time.Hour
 
-func item(random *rand.Rand, kind Kind, name string, start time.Time) Item {
-	pickup := near(random, Location{Latitude: 47.61, Longitude: -122.33}, 0.2)
+// NewItem draws a request of a kind. name is what its ids are made of; the pickup
+// is wished at start, or later if its client is to change it before.
+func NewItem(random *rand.Rand, kind Kind, name string, start time.Time) Item {
+	pickup := Near(random, Location{Latitude: 47.61, Longitude: -122.33}, 0.2)
 	it := Item{Kind: kind, Request: Request{
 		OwnerID:              fmt.Sprintf("owner-%d", goodAccount(random)),
 		Pickup:               pickup,
-		DropOff:              near(random, pickup, 0.1),
+		DropOff:              Near(random, pickup, 0.1),
 		PickupTime:           start.UTC().Truncate(time.Second),
 		DeliverBy:            start.Add(2 * laterPickup).UTC().Truncate(time.Second),
 		Expedited:            random.IntN(4) == 0,
@@ -138,7 +140,7 @@ func item(random *rand.Rand, kind Kind, name string, start time.Time) Item {
 	}}
 	switch kind {
 	case Far:
-		it.Request.DropOff = near(random, Location{Latitude: pickup.Latitude + 1, Longitude: pickup.Longitude}, 0.1)
+		it.Request.DropOff = Near(random, Location{Latitude: pickup.Latitude + 1, Longitude: pickup.Longitude}, 0.1)
 	case Suspended:
 		it.Request.OwnerID = fmt.Sprintf("owner-%d", suspendedSample)
 	case Unknown:
@@ -157,7 +159,7 @@ func item(random *rand.Rand, kind Kind, name string, start time.Time) Item {
 	case Rescheduled:
 		it.Request.PickupTime = it.Request.PickupTime.Add(laterPickup)
 		it.OperationKey = "reschedule-" + name
-		it.Change.DropOff = near(random, pickup, 0.1)
+		it.Change.DropOff = Near(random, pickup, 0.1)
 	case Malformed:
 		it.Request.OwnerID = ""
 		it.Request.PackageInfo.WeightKg = -1
@@ -174,8 +176,8 @@ func goodAccount(random *rand.Rand) int {
 	return n
 }
 
-// near draws a place within about degrees of center.
-func near(random *rand.Rand, center Location, degrees float64) Location {
+// Near draws a place within about degrees of center.
+func Near(random *rand.Rand, center Location, degrees float64) Location {
 	return Location{
 		Latitude:  round(center.Latitude+(random.Float64()*2-1)*degrees, 6),
 		Longitude: round(center.Longitude+(random.Float64()*2-1)*degrees, 6),

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,11 +31,11 @@ type Tally struct {
 type delivery struct {
 	Item
 	sent      time.Time
-	receipt   receipt
-	repeat    *receipt // the answer to the second send of a Duplicate
-	operation receipt  // of the cancel or reschedule
+	receipt   Receipt
+	repeat    *Receipt // the answer to the second send of a Duplicate
+	operation Receipt  // of the cancel or reschedule
 	err       error    // why it was not accepted
-	last      view     // as last read
+	last      View     // as last read
 }
 
 // Run sends the items, waits until each accepted one has reached a final state
@@ -45,13 +46,17 @@ func Run(ctx context.Context, c Config, tally *Tally) (*Summary, error) {
 	if c.Concurrency == 0 {
 		c.Concurrency = 32
 	}
-	api := newClient(c.URL, c.Concurrency)
-	defer api.close()
+	api := NewClient(ClientOptions{URL: c.URL, Connections: c.Concurrency})
+	defer api.Close()
 	started := time.Now()
 
 	deliveries := make([]*delivery, len(c.Items))
 	for i := range c.Items {
 		deliveries[i] = &delivery{Item: c.Items[i]}
+	}
+	kept, err := c.Quarantined(ctx) // by earlier runs on the same data
+	if err != nil {
+		return nil, fmt.Errorf("count the quarantine: %w", err)
 	}
 	if err := c.Poison(ctx); err != nil {
 		return nil, fmt.Errorf("put the poison event on the hub: %w", err)
@@ -65,10 +70,10 @@ func Run(ctx context.Context, c Config, tally *Tally) (*Summary, error) {
 	}
 	s := summarize(deliveries)
 	s.Accepting, s.Total = accepted, time.Since(started)
-	return s, countQuarantine(ctx, c, s)
+	return s, countQuarantine(ctx, c, s, kept)
 }
 
-func sendAll(ctx context.Context, api *client, concurrency int, deliveries []*delivery, tally *Tally) error {
+func sendAll(ctx context.Context, api *Client, concurrency int, deliveries []*delivery, tally *Tally) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency)
 	for _, d := range deliveries {
@@ -88,26 +93,26 @@ func sendAll(ctx context.Context, api *client, concurrency int, deliveries []*de
 }
 
 // send makes all the requests that belong to one item.
-func (d *delivery) send(ctx context.Context, api *client) {
+func (d *delivery) send(ctx context.Context, api *Client) {
 	d.sent = time.Now()
-	if d.receipt, d.err = api.submit(ctx, d.Item); d.err != nil {
+	if d.receipt, d.err = api.Submit(ctx, d.Item); d.err != nil {
 		return
 	}
 	switch d.Kind {
 	case Duplicate:
-		var again receipt
-		if again, d.err = api.submit(ctx, d.Item); d.err == nil {
+		var again Receipt
+		if again, d.err = api.Submit(ctx, d.Item); d.err == nil {
 			d.repeat = &again
 		}
 	case Cancelled:
-		d.operation, d.err = api.cancel(ctx, d.receipt.TransactionID, d.OperationKey)
+		d.operation, d.err = api.Cancel(ctx, d.receipt.TransactionID, d.OperationKey)
 	case Rescheduled:
-		d.operation, d.err = api.reschedule(ctx, d.receipt.TransactionID, d.OperationKey, d.Change)
+		d.operation, d.err = api.Reschedule(ctx, d.receipt.TransactionID, d.OperationKey, d.Change)
 	}
 }
 
 // follow reads every accepted delivery until it has ended.
-func follow(ctx context.Context, api *client, concurrency int, deliveries []*delivery, tally *Tally) error {
+func follow(ctx context.Context, api *Client, concurrency int, deliveries []*delivery, tally *Tally) error {
 	var open []*delivery
 	for _, d := range deliveries {
 		if d.receipt.TransactionID != "" {
@@ -150,37 +155,37 @@ func follow(ctx context.Context, api *client, concurrency int, deliveries []*del
 }
 
 // look reads the delivery once and reports whether nothing more will happen.
-func (d *delivery) look(ctx context.Context, api *client) (bool, error) {
-	v, err := api.progress(ctx, d.receipt.TransactionID)
+func (d *delivery) look(ctx context.Context, api *Client) (bool, error) {
+	v, err := api.Progress(ctx, d.receipt.TransactionID)
 	if err != nil {
 		return false, err
 	}
 	d.last = v
-	return v.ended(d.operation.OperationID), nil
+	return v.Ended(d.operation.OperationID), nil
 }
 
-// ended reports whether nothing more will happen: the state is final, and every
-// operation has ended, also the one with that id, which may not have reached
+// Ended reports whether nothing more will happen: the state is final, and every
+// operation has ended, also those with the given ids, which may not have reached
 // the transaction yet ("" is none).
-func (v view) ended(operationID string) bool {
+func (v View) Ended(operationIDs ...string) bool {
 	switch v.State {
 	case "Completed", "Rejected", "Compensated", "Cancelled", "GivenUp":
 	default:
 		return false
 	}
-	known := operationID == ""
+	known := map[string]bool{"": true}
 	for _, o := range v.Operations {
 		if o.State == "Pending" {
 			return false
 		}
-		known = known || o.ID == operationID
+		known[o.ID] = true
 	}
-	return known
+	return !slices.ContainsFunc(operationIDs, func(id string) bool { return !known[id] })
 }
 
 // countQuarantine waits for the poison event to arrive in the quarantine: it
-// travels beside the deliveries, not before them.
-func countQuarantine(ctx context.Context, c Config, s *Summary) error {
+// travels beside the deliveries, not before them. kept is what was there before.
+func countQuarantine(ctx context.Context, c Config, s *Summary, kept int) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
@@ -188,8 +193,8 @@ func countQuarantine(ctx context.Context, c Config, s *Summary) error {
 		if err != nil {
 			return fmt.Errorf("count the quarantine: %w", err)
 		}
-		s.Quarantined = n
-		if n > 0 {
+		s.Quarantined = n - kept
+		if s.Quarantined > 0 {
 			s.judgeQuarantine()
 			return nil
 		}

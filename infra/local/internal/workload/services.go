@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/eventhubs"
@@ -45,11 +46,19 @@ func OpenServices(t Target) (*Services, error) {
 
 // Poison puts an unreadable event on the hub.
 func (s *Services) Poison(ctx context.Context) error {
+	return s.Put(ctx, []byte("\xffnot an envelope"))
+}
+
+// Put puts an event on the hub, in a partition that depends on its body. After
+// an error it may be there.
+func (s *Services) Put(ctx context.Context, body []byte) error {
 	partitions, err := s.producer.Partitions(ctx)
 	if err != nil {
 		return err
 	}
-	return s.producer.Send(ctx, partitions[0], []message.Event{{Body: []byte("\xffnot an envelope")}})
+	h := fnv.New32a()
+	h.Write(body) // never fails
+	return s.producer.Send(ctx, partitions[int(h.Sum32())%len(partitions)], []message.Event{{Body: body}})
 }
 
 // Quarantined counts the entries of the quarantine.

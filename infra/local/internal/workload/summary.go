@@ -63,7 +63,7 @@ func summarize(deliveries []*delivery) *Summary {
 			latencies = append(latencies, d.last.EndedAt.Sub(d.sent))
 		}
 	}
-	s.P50, s.P95, s.P99 = quantiles(latencies)
+	s.P50, s.P95, s.P99 = Quantiles(latencies)
 	for _, line := range s.lines() {
 		if line.count == 0 && line.name != "quarantined" {
 			s.Faults = append(s.Faults, fmt.Sprintf("%s: none, though some were planned", line.name))
@@ -73,7 +73,7 @@ func summarize(deliveries []*delivery) *Summary {
 }
 
 func (s *Summary) countRefused(d *delivery) {
-	if status(d.err) == http.StatusBadRequest {
+	if Status(d.err) == http.StatusBadRequest {
 		s.Refused++
 		return
 	}

@@ -54,19 +54,19 @@ func ended(t *testing.T) []*delivery {
 	for i, it := range Plan(1, "run", 100, start) {
 		d := &delivery{Item: it, sent: start}
 		if it.Kind == Malformed {
-			d.err = fmt.Errorf("POST: %w", &refusal{Status: http.StatusBadRequest})
+			d.err = fmt.Errorf("POST: %w", &Refusal{Status: http.StatusBadRequest})
 			all = append(all, d)
 			continue
 		}
-		d.receipt = receipt{TransactionID: fmt.Sprintf("t-%d", i), OperationID: fmt.Sprintf("o-%d", i)}
-		d.last = view{State: wanted[it.Kind], EndedAt: start.Add(time.Duration(i+1) * time.Millisecond)}
+		d.receipt = Receipt{TransactionID: fmt.Sprintf("t-%d", i), OperationID: fmt.Sprintf("o-%d", i)}
+		d.last = View{State: wanted[it.Kind], EndedAt: start.Add(time.Duration(i+1) * time.Millisecond)}
 		switch it.Kind {
 		case Duplicate:
 			again := d.receipt
 			d.repeat = &again
 		case Cancelled, Rescheduled:
-			d.operation = receipt{d.receipt.TransactionID, "x-" + d.receipt.OperationID}
-			d.last.Operations = []operation{{ID: d.operation.OperationID, State: "Applied"}}
+			d.operation = Receipt{d.receipt.TransactionID, "x-" + d.receipt.OperationID}
+			d.last.Operations = []Operation{{ID: d.operation.OperationID, State: "Applied"}}
 		}
 		all = append(all, d)
 	}
@@ -155,11 +155,11 @@ func TestViewEnded(t *testing.T) {
 		{`{"state":"Stuck"}`, "", false},
 		{`{"state":"Cancelled"}`, "", true},
 	} {
-		var v view
+		var v View
 		if err := json.Unmarshal([]byte(c.json), &v); err != nil {
 			t.Fatal(err)
 		}
-		if v.ended(c.operation) != c.want {
+		if v.Ended(c.operation) != c.want {
 			t.Errorf("%s: ended %v", c.json, !c.want)
 		}
 	}
@@ -170,10 +170,10 @@ func TestQuantile(t *testing.T) {
 	for i := 100; i >= 1; i-- {
 		ds = append(ds, time.Duration(i))
 	}
-	if p50, p95, p99 := quantiles(ds); p50 != 50 || p95 != 95 || p99 != 99 {
+	if p50, p95, p99 := Quantiles(ds); p50 != 50 || p95 != 95 || p99 != 99 {
 		t.Errorf("p50 %d, p95 %d, p99 %d", p50, p95, p99)
 	}
-	if p50, _, _ := quantiles(nil); p50 != 0 {
+	if p50, _, _ := Quantiles(nil); p50 != 0 {
 		t.Errorf("of none: %d", p50)
 	}
 }

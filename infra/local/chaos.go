@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/chaos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+)
+
+// chaosFlags are the flags of chaos.
+type chaosFlags struct {
+	deliveries, instances, treeKills int
+	seed                             uint64
+	duration, settle                 time.Duration
+	faults, policy, dir              string
+	keep, json                       bool
+}
+
+// usualFaults are all; acts more often than usual, since each time that the
+// tree is killed their pauses begin anew, and since a handler reads at its start
+// where it is to die next; and more transactions that can't be undone, so that
+// some are Stuck.
+const usualFaults = "all,handler.kill=30,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.03"
+
+func (f *chaosFlags) define(flags *flag.FlagSet) {
+	flags.IntVar(&f.deliveries, "deliveries", 1500, "delivery requests to send, besides repeats and malformed ones")
+	flags.Uint64Var(&f.seed, "seed", 1, "what the requests, the faults and the kills are derived from")
+	flags.DurationVar(&f.duration, "duration", 30*time.Second, "how long to send and to break")
+	flags.StringVar(&f.faults, "faults", usualFaults, "what to break: all, none, or words such as cosmos,servicebus.busy=0.3,-amqp.drop")
+	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, each with its own handler")
+	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and start it again")
+	flags.DurationVar(&f.settle, "settle", 2*time.Minute, "the longest time to come to rest after the faults")
+	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
+	flags.StringVar(&f.policy, "policy", thisApp, "whose promises to prove: app, or reference to set the reference implementation's policy beside it")
+	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, which must be empty or that of another run (default .build/chaos)")
+	flags.BoolVar(&f.keep, "keep", false, "keep the data, also if nothing is broken")
+}
+
+// The policies.
+const (
+	thisApp         = "app"
+	referencePolicy = "reference"
+)
+
+// reference is the policy of the reference implementation: it loses things, so
+// that what does not change any more is taken to be lost.
+func reference() chaos.Policy {
+	return chaos.Policy{
+		Name: "reference", Quiet: 15 * time.Second,
+		Stage: func(ctx context.Context, out string) error {
+			project, err := stage.FindProject(".")
+			if err != nil {
+				return err
+			}
+			return stage.Stage(ctx, stage.Options{Project: project, Out: out, Target: stage.Local,
+				Handler: filepath.Join("infra", "local", "internal", "reference")})
+		},
+	}
+}
+
+// line is the command line that repeats the run.
+func (f *chaosFlags) line() string {
+	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -faults '%s' -instances %d -tree-kills %d -settle %v -policy %s",
+		f.deliveries, f.seed, f.duration, f.faults, f.instances, f.treeKills, f.settle, f.policy)
+}
+
+// runChaos proves the promises under faults.
+func runChaos(ctx context.Context, c console) error {
+	flags := newFlags("chaos")
+	var f chaosFlags
+	f.define(flags)
+	if err := parse(c, flags); err != nil {
+		return err
+	}
+	d := newDisplay(c.out, f.json)
+	config, err := f.config(d)
+	if err != nil {
+		return &usageError{"chaos: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+	}
+	app, err := chaos.Run(ctx, config)
+	if err != nil {
+		return err
+	}
+	if f.policy == thisApp {
+		return showReports(c, d, app, nil)
+	}
+	d.note("\nnow the reference implementation's policy, with the same seed")
+	config.Policy = reference()
+	config.Dir = filepath.Join(config.Dir, referencePolicy)
+	other, err := chaos.Run(ctx, config)
+	if err != nil {
+		return err
+	}
+	return showReports(c, d, app, other)
+}
+
+// config is what the flags ask for. The error is a mistake in them.
+func (f *chaosFlags) config(d *display) (chaos.Config, error) {
+	if f.policy != thisApp && f.policy != referencePolicy {
+		return chaos.Config{}, fmt.Errorf("-policy %q: use %s or %s", f.policy, thisApp, referencePolicy)
+	}
+	plan, err := fault.Parse(f.faults, f.seed)
+	if err != nil {
+		return chaos.Config{}, err
+	}
+	dir := f.dir
+	if dir == "" {
+		project, err := stage.FindProject(".")
+		if err != nil {
+			return chaos.Config{}, err
+		}
+		dir = filepath.Join(project, ".build", "chaos")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return chaos.Config{}, err
+	}
+	var built bytes.Buffer
+	if err := version(&built); err != nil {
+		return chaos.Config{}, err
+	}
+	config := chaos.Config{
+		Command: []string{self, "serve"}, Dir: dir, Policy: chaos.Policy{
+			Name: "this app", CrashPoints: true, Notifies: true,
+			Stage: func(ctx context.Context, out string) error {
+				_, err := staged(ctx, stage.Local, out)
+				return err
+			},
+		},
+		Deliveries: f.deliveries, Seed: f.seed, Duration: f.duration, Faults: plan,
+		Instances: f.instances, TreeKills: f.treeKills, Settle: f.settle, Keep: f.keep,
+		Version: strings.TrimSpace(built.String()), Line: f.line(),
+		Notice: func(text string) { d.note("%s", text) }, Progress: d.chaos,
+	}
+	return config, config.Validate()
+}
+
+// showReports ends with the reports, and with an error if the app has broken a
+// promise. other is that of the other policy, whose losses are what is to be
+// seen; nil if there is none.
+func showReports(c console, d *display, app, other *chaos.Report) error {
+	if err := writeReports(c, d, app, other); err != nil {
+		return err
+	}
+	if app.OK() {
+		return nil
+	}
+	return fmt.Errorf("a promise is broken; the data is kept: serve -data %s, and the logs are in %s",
+		relative(app.Data), relative(filepath.Dir(app.Data)))
+}
+
+func writeReports(c console, d *display, app, other *chaos.Report) error {
+	if d.json {
+		object := map[string]*chaos.Report{"report": app}
+		if other != nil {
+			object["reference"] = other
+		}
+		d.object(object)
+		return nil
+	}
+	if err := app.WriteText(c.out); err != nil || other == nil {
+		return err
+	}
+	if err := other.WriteText(c.out); err != nil {
+		return err
+	}
+	return chaos.WriteComparison(c.out, app, other)
+}
+
+// chaos shows how far a run is.
+func (d *display) chaos(s chaos.Status) {
+	if d.json {
+		d.object(s)
+		return
+	}
+	line := fmt.Sprintf("sent %d, accepted %d; handlers died at %d crash points", s.Sent, s.Accepted, s.Covered)
+	if s.Phase == chaos.Settling {
+		line = fmt.Sprintf("%d transactions are open", s.Open)
+	}
+	if line == d.last {
+		return
+	}
+	d.last = line
+	fmt.Fprintln(d.out, line)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/chaos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+)
+
+// Ensure that the promises hold while everything breaks, and that scripts can
+// read the report.
+func TestChaosAsJSON(t *testing.T) {
+	t.Setenv(asCommand, "1") // for the processes that it starts
+	var out, errOut bytes.Buffer
+	exit := run(t.Context(), console{out: &out, errOut: &errOut, args: []string{
+		"chaos", "-json", "-deliveries", "100", "-duration", "4s", "-seed", "5", "-dir", filepath.Join(t.TempDir(), "run")}})
+	if exit != exitOK {
+		t.Fatalf("exit %d\n%s%s", exit, out.String(), errOut.String())
+	}
+	var report *chaos.Report
+	for line := range strings.Lines(out.String()) {
+		var object struct{ Report *chaos.Report }
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			t.Errorf("%q is not JSON: %v", line, err)
+		}
+		if report != nil {
+			t.Errorf("%q comes after the report", line)
+		}
+		report = object.Report
+	}
+	if report == nil || !report.OK() || report.Outcome.Accepted < 80 || report.TreeKills != 1 || report.Crashes.Points == 0 {
+		t.Fatalf("report %+v", report)
+	}
+	hit := 0
+	for _, c := range report.Faults {
+		if c.Hit > 0 {
+			hit++
+		}
+	}
+	if hit < 3 {
+		t.Errorf("faults %+v", report.Faults)
+	}
+}
+
+// Ensure that a run in which something was lost fails with its id, and keeps
+// the data.
+func TestChaosFindsWhatIsLost(t *testing.T) {
+	t.Setenv(asCommand, "1")
+	f := chaosFlags{
+		deliveries: 40, instances: 1, seed: 1, duration: time.Second, settle: time.Minute,
+		faults: "none", policy: thisApp, dir: filepath.Join(t.TempDir(), "run"),
+	}
+	config, err := f.config(newDisplay(io.Discard, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost string
+	config.BeforeCheck = func(ctx context.Context, s invariant.Source) error {
+		lost, err = loseDelivery(ctx, s)
+		return err
+	}
+	report, err := chaos.Run(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err = showReports(console{out: &out}, newDisplay(&out, false), report, nil)
+	if err == nil || !strings.Contains(err.Error(), "serve -data") {
+		t.Errorf("error %v, want one that tells where the data is", err)
+	}
+	if lost == "" || !strings.Contains(out.String(), "\n"+lost+"\n  completed: missing") {
+		t.Errorf("delivery %q was removed:\n%s", lost, out.String())
+	}
+}
+
+// loseDelivery removes a delivery from its backend's storage.
+func loseDelivery(ctx context.Context, s invariant.Source) (string, error) {
+	database, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: s.CosmosDB}, cosmosdb.Options{Database: s.Database})
+	if err != nil {
+		return "", err
+	}
+	defer database.Close()
+	snapshot, err := invariant.Collect(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	container, err := database.Container(cosmosdb.DeliveriesContainer)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range snapshot.Deliveries {
+		if d.Live() {
+			return d.ID, container.Delete(ctx, d.ID, d.ID)
+		}
+	}
+	return "", nil
+}
+
+func TestMistakesInTheCallOfChaos(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"deliveries": {[]string{"-deliveries", "3"}, "-deliveries 3: use 20"},
+		"duration":   {[]string{"-duration", "1ms", "-settle", "0s"}, "-duration 1ms: use 1s to 1h; -settle 0s"},
+		"faults":     {[]string{"-faults", "gremlins"}, `there is no fault "gremlins"`},
+		"policy":     {[]string{"-policy", "hope"}, `-policy "hope": use app or reference`},
+		"kills":      {[]string{"-tree-kills", "-1"}, "-tree-kills -1: use 0 to 20"},
+		"instances":  {[]string{"-instances", "0"}, "-instances 0: use 1 to 16"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			exit := run(t.Context(), console{args: append([]string{"chaos"}, c.args...), out: &out, errOut: &errOut})
+			if exit != exitUsage || !strings.Contains(errOut.String(), c.want) {
+				t.Errorf("exit %d, stderr %q; want %q in it", exit, errOut.String(), c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+)
+
+// faultFlags are the flags by which a served system breaks, and gets over it.
+type faultFlags struct {
+	spec        string
+	seed        uint64
+	admin       string
+	profileName string
+
+	plan    fault.Plan     // set by check
+	profile system.Profile // set by check
+}
+
+func (f *faultFlags) define(flags *flag.FlagSet) {
+	flags.StringVar(&f.spec, "faults", "", "what to break on purpose: all, or a `list` such as cosmos,amqp.drop=0.01,-handler.kill")
+	flags.Uint64Var(&f.seed, "fault-seed", 1, "what the decisions of -faults are derived from")
+	flags.StringVar(&f.admin, "admin", "127.0.0.1:0", "loopback `address` where the plan of faults is shown and changed")
+	defineProfile(flags, &f.profileName)
+}
+
+func defineProfile(flags *flag.FlagSet, name *string) {
+	all := system.Profiles()
+	flags.StringVar(name, "profile", all[0], "`name` of the times to run with: "+strings.Join(all, " or "))
+}
+
+// check reads what the flags say.
+func (f *faultFlags) check(command string) error {
+	var err error
+	if f.plan, err = fault.Parse(f.spec, f.seed); err != nil {
+		return &usageError{fmt.Sprintf("%s: -faults: %v", command, err)}
+	}
+	if f.profile, err = system.ProfileNamed(f.profileName); err != nil {
+		return &usageError{fmt.Sprintf("%s: -profile: %v", command, err)}
+	}
+	return nil
+}
+
+// show tells people what will break, and how long getting over it takes.
+func (f *faultFlags) show(d *display, s *system.System) {
+	d.note("faults                    %s/faults", s.Endpoints().Admin)
+	if table := f.profile.Table(); len(table) > 0 {
+		d.note("\nprofile %s:\n  %s", f.profile.Name, strings.Join(table, "\n  "))
+		d.note("\nafter the last fault everything is final within %v", s.Recovery())
+	}
+	if len(f.plan.Rates) > 0 {
+		d.note("\nbreaking on purpose (seed %d):", f.plan.Seed)
+		for _, p := range slices.Sorted(maps.Keys(f.plan.Rates)) {
+			d.note("  %-24s %v", p, f.plan.Rates[p])
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+)
+
+// backends are the functions that the workflow calls.
+var backends = []string{"Accounts", "Packages", "ThirdPartyDeliveries", "DroneDeliveries", "Deliveries"}
+
+// actsPoll is how often the plan is looked at: it can change at any time.
+const actsPoll = 200 * time.Millisecond
+
+// doings are what an act does, by its point. One returns nil when it has been
+// done, errNotNow when there was nothing to do it to.
+type doings map[fault.Point]func(context.Context) error
+
+// errNotNow is returned by an act that had nothing to be done to.
+var errNotNow = errors.New("nothing to do it to at the moment")
+
+// doings are the acts of an instance.
+func (i *Instance) doings() doings {
+	return doings{
+		fault.HandlerKill: func(context.Context) error {
+			if !i.Host().KillHandler() {
+				return errNotNow
+			}
+			return nil
+		},
+		fault.HostStop:        i.StopHost,
+		fault.HostStopInRetry: i.StopHostInRetry,
+		fault.HostOwnership: func(ctx context.Context) error {
+			n, err := i.Host().LosePartitions(ctx)
+			if err == nil && n == 0 {
+				return errNotNow
+			}
+			return err
+		},
+	}
+}
+
+// acts does what the plan says is done at intervals, each act in a loop of its
+// own: one may have to wait for its moment.
+type acts struct {
+	faults *fault.Injector
+	share  time.Duration // instances that do the acts of one plan
+	log    *slog.Logger
+	wg     sync.WaitGroup
+}
+
+// start runs the loops until ctx ends.
+func (a *acts) start(ctx context.Context, faults *fault.Injector, instances int, all doings, log *slog.Logger) {
+	a.faults, a.share, a.log = faults, time.Duration(instances), log
+	for point, do := range all {
+		a.wg.Go(func() { a.loop(ctx, point, do) })
+	}
+}
+
+// wait waits for the loops.
+func (a *acts) wait() { a.wg.Wait() }
+
+func (a *acts) loop(ctx context.Context, point fault.Point, do func(context.Context) error) {
+	for n := uint64(1); a.pause(ctx, point, n); n++ {
+		err := a.do(ctx, point, do)
+		switch {
+		case err == nil:
+			a.faults.Done(point)
+			a.log.Info("fault injection", "act", string(point))
+		case ctx.Err() == nil:
+			a.log.Info("fault injection: an act was not done", "act", string(point), "reason", err)
+		}
+	}
+}
+
+// pause waits until an act is to be done for the nth time, by all that share the
+// plan together once in the plan's interval. The wait begins anew when the act
+// comes into the plan.
+func (a *acts) pause(ctx context.Context, point fault.Point, n uint64) bool {
+	tick := time.NewTicker(actsPoll)
+	defer tick.Stop()
+	var since time.Time
+	for {
+		interval := a.faults.Interval(point, n)
+		switch {
+		case interval == 0:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		}
+		if interval > 0 && time.Since(since) >= interval*a.share {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// errNoLongerPlanned ends an act that waits for its moment.
+var errNoLongerPlanned = errors.New("no longer in the plan")
+
+// do does an act; it gives up when the plan has it no longer.
+func (a *acts) do(ctx context.Context, point fault.Point, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	watch.Go(func() {
+		tick := time.NewTicker(actsPoll)
+		defer tick.Stop()
+		for a.faults.Interval(point, 1) > 0 {
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+		cancel(errNoLongerPlanned)
+	})
+	return do(ctx)
+}
