@@ -1,0 +1,100 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+)
+
+// Config says what a run is. All fields must be set but those that say
+// otherwise.
+type Config struct {
+	// Command is the program that serves, with its first arguments; it is given
+	// the flags of the serve command.
+	Command []string
+	Policy  Policy
+	// Dir is the folder of the run. What an earlier run has left in it is
+	// removed; a folder that holds anything else is refused.
+	Dir        string
+	Deliveries int
+	Seed       uint64
+	Duration   time.Duration // of sending and breaking
+	Faults     fault.Plan
+	Instances  int
+	TreeKills  int           // how often the whole tree is killed
+	Settle     time.Duration // the longest time that it may take to come to rest
+	Keep       bool          // keep the data also if nothing is broken
+	Version    string        // what was built, for the report
+	Line       string        // the command line that repeats the run, for the report
+	// Notice tells people what happens, Progress how far it is, each second.
+	Notice   func(text string)
+	Progress func(Status)
+	// BeforeCheck, if it is not nil, is called when all has come to rest: to
+	// see that the check finds what is done then.
+	BeforeCheck func(context.Context, invariant.Source) error
+}
+
+// Policy is a handler whose promises are to be proved.
+type Policy struct {
+	Name string
+	// Stage makes the app's folder.
+	Stage func(ctx context.Context, out string) error
+	// CrashPoints tells whether the handler knows of crash points.
+	CrashPoints bool
+	// Notifies tells whether the handler tells of ends.
+	Notifies bool
+	// Quiet, if it is not 0, is after how long without any change what is open
+	// counts as lost: for a handler that loses things.
+	Quiet time.Duration
+}
+
+// The bounds of a run.
+const (
+	MaxDeliveries = 100_000
+	MaxInstances  = 16
+	MaxTreeKills  = 20
+)
+
+// Validate returns an error that names everything that is out of bounds.
+func (c Config) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(c.Deliveries >= MinDeliveries && c.Deliveries <= MaxDeliveries, "-deliveries %d: use %d to %d", c.Deliveries, MinDeliveries, MaxDeliveries)
+	check(c.Duration >= time.Second && c.Duration <= time.Hour, "-duration %v: use 1s to 1h", c.Duration)
+	check(c.Instances >= 1 && c.Instances <= MaxInstances, "-instances %d: use 1 to %d", c.Instances, MaxInstances)
+	check(c.TreeKills >= 0 && c.TreeKills <= MaxTreeKills, "-tree-kills %d: use 0 to %d", c.TreeKills, MaxTreeKills)
+	check(c.Settle >= time.Second && c.Settle <= time.Hour, "-settle %v: use 1s to 1h", c.Settle)
+	return errors.Join(errs...)
+}
+
+// Phase is what a run is doing.
+type Phase string
+
+// The phases.
+const (
+	Sending  Phase = "sending"
+	Settling Phase = "settling"
+)
+
+// Status is how far a run is.
+type Status struct {
+	Phase    Phase `json:"phase"`
+	Sent     int   `json:"sent"`     // requests
+	Accepted int   `json:"accepted"` // of them
+	Open     int   `json:"open"`     // transactions that have not ended; while settling
+	Kills    int   `json:"kills"`    // of the tree
+	Deaths   int   `json:"deaths"`   // of handlers at crash points
+	Covered  int   `json:"covered"`  // crash points that were hit
+}
+
+// handlerName is the app's program in its folder, on this system.
+var handlerName = map[bool]string{true: "handler.exe", false: "handler"}[runtime.GOOS == "windows"]

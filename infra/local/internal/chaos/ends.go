@@ -1,0 +1,50 @@
+package chaos
+
+import (
+	"slices"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// ends are the states that a delivery may end in, whatever is broken on its
+// way: faults delay, they decide nothing. undoRefused tells whether a fault
+// refuses to undo its effects.
+func ends(s sending, undoRefused bool) []workflow.State {
+	var states []workflow.State
+	undone := false
+	switch s.Kind {
+	case workload.Suspended, workload.Unknown:
+		states = append(states, workflow.Rejected)
+	case workload.TooHeavy:
+		states, undone = append(states, workflow.Compensated), true
+	default:
+		states = append(states, workflow.Completed)
+	}
+	for _, a := range s.Acts {
+		if a.Kind == workflow.OperationCancel {
+			states, undone = append(states, workflow.Cancelled), true
+			break
+		}
+	}
+	if undone && undoRefused {
+		states = append(states, workflow.Stuck)
+	}
+	return states
+}
+
+// checkEnds finds the deliveries that have ended as they must not. One that has
+// not ended at all is another's to find.
+func checkEnds(outcomes []outcome, state func(transactionID string) workflow.State, undoRefused func(transactionID string) bool) []Finding {
+	findings := []Finding{}
+	for _, o := range outcomes {
+		s := state(o.transactionID)
+		if o.transactionID == "" || !s.Final() {
+			continue
+		}
+		if may := ends(o.sending, undoRefused(o.transactionID)); !slices.Contains(may, s) {
+			findings = append(findings, Finding{o.transactionID, "a delivery of the kind " + string(o.Kind) + " has ended " + string(s)})
+		}
+	}
+	return findings
+}

@@ -1,0 +1,104 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+)
+
+// faults sets the faults of the running tree, and sums up over its lives what
+// was done. Its methods are for one goroutine.
+type faults struct {
+	http *http.Client
+	// now are the counts of the present life as last read, past those of the
+	// lives before. A tree that is killed takes what came after the last look
+	// with it.
+	now, past map[fault.Point]fault.Count
+}
+
+func newFaults() *faults {
+	return &faults{
+		http: &http.Client{Timeout: 5 * time.Second},
+		now:  map[fault.Point]fault.Count{}, past: map[fault.Point]fault.Count{},
+	}
+}
+
+// set puts a plan in force. admin is the URL of the tree's admin endpoint.
+func (f *faults) set(ctx context.Context, admin string, p fault.Plan) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("set the faults: %w", err)
+	}
+	if err := f.call(ctx, http.MethodPut, admin, body); err != nil {
+		return fmt.Errorf("set the faults: %w", err)
+	}
+	return nil
+}
+
+// look reads the counts.
+func (f *faults) look(ctx context.Context, admin string) error {
+	if err := f.call(ctx, http.MethodGet, admin, nil); err != nil {
+		return fmt.Errorf("read the faults: %w", err)
+	}
+	return nil
+}
+
+// call makes a call; both have the same answer.
+func (f *faults) call(ctx context.Context, method, admin string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, method, admin+"/faults", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := f.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s: %s", method, req.URL, resp.Status, data)
+	}
+	var answer struct{ Counts map[fault.Point]fault.Count }
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return fmt.Errorf("%s %s: answer %q: %w", method, req.URL, data, err)
+	}
+	f.now = answer.Counts
+	return nil
+}
+
+// ended begins a new life, which counts from 0.
+func (f *faults) ended() {
+	for p, c := range f.now {
+		sum := f.past[p]
+		f.past[p] = fault.Count{Asked: sum.Asked + c.Asked, Hit: sum.Hit + c.Hit}
+	}
+	f.now = map[fault.Point]fault.Count{}
+}
+
+// FaultCount is what happened at a point.
+type FaultCount struct {
+	Point fault.Point `json:"point"`
+	fault.Count
+}
+
+// counts returns what was done in all lives, in the order of the points.
+func (f *faults) counts() []FaultCount {
+	f.ended()
+	counts := []FaultCount{}
+	for _, info := range fault.Points {
+		if c, counted := f.past[info.Point]; counted {
+			counts = append(counts, FaultCount{info.Point, c})
+		}
+	}
+	return counts
+}

@@ -1,0 +1,142 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// load sends what is planned, as many clients would, and notes what they are
+// told.
+type load struct {
+	client *workload.Client
+	ledger *ledger
+	tally  *tally
+
+	mu       sync.Mutex
+	outcomes []outcome
+	// findings are answers that no client should get.
+	findings []Finding
+}
+
+// outcome is what became of a request for a delivery.
+type outcome struct {
+	sending
+	transactionID string // "" if it was not accepted
+	end           ending
+}
+
+// Finding is something that is not as it should be, and of what.
+type Finding struct {
+	ID   string `json:"id"` // a TransactionID, or what the client called it
+	What string `json:"what"`
+}
+
+func (l *load) found(id, format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.findings = append(l.findings, Finding{id, fmt.Sprintf(format, args...)})
+}
+
+// run sends everything at its moment and returns when all is answered for good
+// or ctx has ended. When patience ends, clients begin nothing new. The error is
+// that of the ledger: without it, nothing can be proved.
+func (l *load) run(ctx, patience context.Context, all []sending) error {
+	clients, ctx := errgroup.WithContext(ctx)
+	begun := time.Now()
+	for _, s := range all {
+		if !wait(patience, s.At-time.Since(begun)) || ctx.Err() != nil {
+			break
+		}
+		clients.Go(func() error { return l.carryOut(ctx, patience, s) })
+	}
+	return clients.Wait()
+}
+
+// wait returns true after d, or false if ctx ends before.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// carryOut does all that one client does about one delivery.
+func (l *load) carryOut(ctx, patience context.Context, s sending) error {
+	var acting errgroup.Group
+	l.act(ctx, patience, &acting, s, beside, s.ID)
+	receipt, end, err := l.request(ctx, l.delivering(s))
+	if err == nil && end == wasAccepted {
+		if s.Kind == workload.Malformed {
+			l.found(receipt.TransactionID, "it is malformed, and was accepted")
+		}
+		l.act(ctx, patience, &acting, s, accepted, receipt.TransactionID)
+		if s.has(completed) && l.untilCompleted(patience, receipt.TransactionID) {
+			l.act(ctx, patience, &acting, s, completed, receipt.TransactionID)
+		}
+	}
+	l.mu.Lock()
+	l.outcomes = append(l.outcomes, outcome{s, receipt.TransactionID, end})
+	l.mu.Unlock()
+	return errors.Join(err, acting.Wait())
+}
+
+// name is what the client calls its delivery.
+func (s *sending) name() string { return s.Request.PackageInfo.PackageID }
+
+func (s *sending) has(when moment) bool {
+	for _, a := range s.Acts {
+		if a.When == when {
+			return true
+		}
+	}
+	return false
+}
+
+// act begins what the client does after the moment that has come now.
+func (l *load) act(ctx, patience context.Context, acting *errgroup.Group, s sending, now moment, id string) {
+	for _, a := range s.Acts {
+		if a.When != now {
+			continue
+		}
+		acting.Go(func() error {
+			if !wait(patience, a.After) {
+				return nil
+			}
+			_, _, err := l.request(ctx, l.changing(a, id))
+			return err
+		})
+	}
+}
+
+// untilCompleted watches the transaction and returns true once it is Completed,
+// false if it won't be before ctx ends.
+func (l *load) untilCompleted(ctx context.Context, id string) bool {
+	for {
+		v, err := l.client.Progress(ctx, id)
+		switch {
+		case err == nil && v.State == string(workflow.Completed):
+			return true
+		case err != nil && ctx.Err() == nil:
+			l.found(id, "it was accepted, and its progress is answered with %v", err)
+			return false
+		case err == nil && workflow.State(v.State).Final():
+			return false
+		}
+		if !wait(ctx, 200*time.Millisecond+rand.N(200*time.Millisecond)) {
+			return false
+		}
+	}
+}

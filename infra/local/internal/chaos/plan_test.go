@@ -1,0 +1,115 @@
+package chaos
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func TestPlanFollowsFromTheSeed(t *testing.T) {
+	first := plan(7, 300, time.Minute, start)
+	if diff := cmp.Diff(first, plan(7, 300, time.Minute, start)); diff != "" {
+		t.Errorf("the same plan differs:\n%s", diff)
+	}
+	if cmp.Equal(first, plan(8, 300, time.Minute, start)) {
+		t.Error("another seed gives the same plan")
+	}
+}
+
+// Ensure that a plan has all kinds, all ways of sending and all stories, in the
+// order of their moments, and that nothing can't be told apart.
+func TestPlanHasEverything(t *testing.T) {
+	const deliveries = 400
+	const duration = 30 * time.Second
+	all := plan(1, deliveries, duration, start)
+	kinds := map[workload.Kind]int{}
+	ways := map[string]int{}
+	stories := map[string]int{}
+	names, keys := map[string]bool{}, map[string]bool{}
+	spike := map[time.Duration]int{}
+	for i, s := range all {
+		kinds[s.Kind]++
+		names[s.name()] = true
+		spike[s.At]++
+		if s.At < 0 || s.At >= duration || i > 0 && s.At < all[i-1].At {
+			t.Errorf("%s is sent at %v, after one at %v", s.name(), s.At, all[i-1].At)
+		}
+		switch {
+		case s.ID != "" && s.Key != "":
+			t.Errorf("%s has an id and a key", s.name())
+		case s.ID != "":
+			ways["id"]++
+		case s.Key != "":
+			ways["key"]++
+		default:
+			ways["neither"]++
+			if s.Twice {
+				t.Errorf("%s is sent twice and has nothing to be recognized by", s.name())
+			}
+		}
+		if s.Kind == workload.Duplicate && !s.Twice {
+			t.Errorf("%s is a duplicate that is sent once", s.name())
+		}
+		for _, a := range s.Acts {
+			stories[string(a.Kind)+" "+string(a.When)]++
+			if keys[a.Key] || a.Key == "" {
+				t.Errorf("%s: the key %q is taken", s.name(), a.Key)
+			}
+			keys[a.Key] = true
+			if a.When == beside && s.ID == "" {
+				t.Errorf("%s is changed before its id is known", s.name())
+			}
+			if a.Kind == workflow.OperationReschedule && a.Change == (workload.Change{}) {
+				t.Errorf("%s is changed to nothing", s.name())
+			}
+		}
+	}
+	total := 0
+	for _, kind := range []workload.Kind{workload.Plain, workload.Far, workload.Suspended, workload.Unknown, workload.TooHeavy, workload.Duplicate} {
+		if kinds[kind] == 0 {
+			t.Errorf("none is %s", kind)
+		}
+		total += kinds[kind]
+	}
+	if total != deliveries || kinds[workload.Malformed] == 0 || len(names) != len(all) {
+		t.Errorf("%d deliveries, %d malformed, %d names for %d", total, kinds[workload.Malformed], len(names), len(all))
+	}
+	for _, way := range []string{"id", "key", "neither"} {
+		if ways[way] < deliveries/10 {
+			t.Errorf("%d are sent with %s", ways[way], way)
+		}
+	}
+	for _, kind := range []workflow.OperationKind{workflow.OperationCancel, workflow.OperationReschedule} {
+		for _, when := range []moment{beside, accepted, completed} {
+			if stories[string(kind)+" "+string(when)] == 0 {
+				t.Errorf("no %s %s", kind, when)
+			}
+		}
+	}
+	counts := make([]int, 0, len(spike))
+	for _, n := range spike {
+		counts = append(counts, n)
+	}
+	if slices.Max(counts) < deliveries*spikePercent/200 {
+		t.Errorf("at most %d requests come at one moment", slices.Max(counts))
+	}
+}
+
+// Ensure that small plans have every kind, too.
+func TestPlanThatIsSmall(t *testing.T) {
+	all := plan(3, MinDeliveries, time.Second, start)
+	kinds := map[workload.Kind]bool{}
+	for _, s := range all {
+		kinds[s.Kind] = true
+	}
+	if len(kinds) != len(shares)+2 {
+		t.Errorf("kinds %v", kinds)
+	}
+}

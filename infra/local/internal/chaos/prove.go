@@ -1,0 +1,140 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+const (
+	// lateCalls is after how long no call that a fault has put off arrives any
+	// more.
+	lateCalls = 5 * time.Second
+	// collectPause is between two looks at what is stored.
+	collectPause = time.Second
+)
+
+// prove waits until all has come to rest and holds what is stored against what
+// the clients know.
+func (r *run) prove(ctx context.Context) (*Report, error) {
+	watched, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		select {
+		case <-r.tree.failed():
+			stop(r.died())
+		case <-watched.Done():
+		}
+	}()
+	report, err := r.judge(watched)
+	if err != nil && ctx.Err() == nil && watched.Err() != nil {
+		return nil, context.Cause(watched)
+	}
+	return report, err
+}
+
+func (r *run) judge(ctx context.Context) (*Report, error) {
+	entries, torn, err := readLedger(r.paths.ledger)
+	if err != nil {
+		return nil, err
+	}
+	if torn {
+		r.c.Notice("the ledger's last line is torn and does not count")
+	}
+	report := r.newReport()
+	limited, cancel := context.WithDeadline(ctx, r.calmAt.Add(r.c.Settle))
+	defer cancel()
+	s := &settling{client: r.client, stuckFor: r.undoRefused, quiet: r.c.Policy.Quiet}
+	shown := time.Time{}
+	err = s.wait(limited, entries, func(open int) {
+		if time.Since(shown) >= lookEvery {
+			shown = time.Now()
+			r.show(Settling, open)
+		}
+	})
+	if err != nil && (ctx.Err() != nil || !errors.Is(err, errNotSettled)) {
+		return nil, err
+	}
+	report.Settled, report.Settle = err == nil, time.Since(r.calmAt)
+	if !wait(ctx, lateCalls-time.Since(r.calmAt)) {
+		return nil, ctx.Err()
+	}
+	if r.c.BeforeCheck != nil {
+		if err := r.c.BeforeCheck(ctx, r.source()); err != nil {
+			return nil, err
+		}
+	}
+	snapshot, err := r.snapshot(ctx, limited, entries)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.faults.look(ctx, r.at.Admin); err != nil {
+		return nil, err
+	}
+	r.fill(report, snapshot)
+	return report, nil
+}
+
+func (r *run) undoRefused(transactionID string) bool {
+	return fault.Chosen(r.c.Faults, fault.BackendUndoRefused, transactionID)
+}
+
+func (r *run) source() invariant.Source {
+	return invariant.Source{CosmosDB: r.at.CosmosDB, Database: database, ServiceBus: r.at.ServiceBus, Queues: queues}
+}
+
+// snapshot collects what is stored, again until all of it is at rest or limited
+// ends: what no client knows of takes its time as well.
+func (r *run) snapshot(ctx, limited context.Context, entries []invariant.LedgerEntry) (invariant.Snapshot, error) {
+	for {
+		s, err := invariant.Collect(ctx, r.source())
+		if err != nil {
+			return s, fmt.Errorf("collect what is stored: %w", err)
+		}
+		s.Ledger, s.Poison, s.UndoRefused = entries, hashes(r.poison), map[string]bool{}
+		s.Notifications = r.news != nil
+		for i := range s.Transactions {
+			if id := s.Transactions[i].ID; r.undoRefused(id) {
+				s.UndoRefused[id] = true
+			}
+		}
+		if atRest(s) || r.c.Policy.Quiet > 0 || !wait(limited, collectPause) {
+			return s, ctx.Err()
+		}
+	}
+}
+
+// fill puts the judgement into the report.
+func (r *run) fill(report *Report, s invariant.Snapshot) {
+	states := map[string]workflow.State{}
+	for i := range s.Transactions {
+		p := &s.Transactions[i]
+		states[p.ID] = p.State
+		for _, o := range p.Operations {
+			if report.Operations[o.Kind] == nil {
+				report.Operations[o.Kind] = map[workflow.OperationState]int{}
+			}
+			report.Operations[o.Kind][o.State]++
+		}
+	}
+	report.Clients = r.tally.clients()
+	report.Faults = r.faults.counts()
+	report.TreeKills, report.RecoveryKills = r.kills, r.recoveryKills
+	if r.crashes != nil {
+		report.Crashes = new(r.crashes.coverage())
+	}
+	report.Invariants = invariant.Check(s)
+	report.Findings = slices.Concat([]Finding{}, r.load.findings,
+		checkEnds(r.load.outcomes, func(id string) workflow.State { return states[id] }, r.undoRefused))
+	if r.news != nil {
+		news, findings := r.news.check(s)
+		report.News, report.Findings = &news, append(report.Findings, findings...)
+	}
+	report.Outcome = outcomeOf(report.Invariants, s)
+}

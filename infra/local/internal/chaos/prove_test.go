@@ -1,0 +1,212 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// settled waits for entries on a service that answers with the views of each
+// transaction, one after the other, the last one for ever.
+func settled(t *testing.T, views map[string][]string, limit, quiet time.Duration, entries ...invariant.LedgerEntry) ([]int, error) {
+	t.Helper()
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		if len(views[id]) == 0 {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		fmt.Fprint(w, views[id][0])
+		if len(views[id]) > 1 {
+			views[id] = views[id][1:]
+		}
+	}))
+	defer server.Close()
+	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 4})
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	s := &settling{client: client, stuckFor: func(id string) bool { return id == "refused" }, quiet: quiet}
+	var shown []int
+	err := s.wait(ctx, entries, func(open int) { shown = append(shown, open) })
+	return shown, err
+}
+
+func TestSettling(t *testing.T) {
+	at := func(id, operation string) invariant.LedgerEntry {
+		return invariant.LedgerEntry{TransactionID: id, OperationID: operation}
+	}
+	running, done := `{"state":"Running"}`, `{"state":"Completed","operations":[{"id":"a","state":"Applied"}]}`
+	stuck := `{"state":"Stuck"}`
+	both := `{"state":"Cancelled","operations":[{"id":"a","state":"Superseded"},{"id":"b","state":"Applied"}]}`
+	for name, c := range map[string]struct {
+		views   map[string][]string
+		entries []invariant.LedgerEntry
+		settled bool
+	}{
+		"ends":               {map[string][]string{"t": {running, running, done}}, []invariant.LedgerEntry{at("t", "a")}, true},
+		"appears":            {map[string][]string{"t": {done}}, []invariant.LedgerEntry{at("t", "a"), at("t", "a")}, true},
+		"operation follows":  {map[string][]string{"t": {done, done, both}}, []invariant.LedgerEntry{at("t", "a"), at("t", "b")}, true},
+		"operation lost":     {map[string][]string{"t": {done}}, []invariant.LedgerEntry{at("t", "a"), at("t", "b")}, false},
+		"never ends":         {map[string][]string{"t": {running}}, []invariant.LedgerEntry{at("t", "a")}, false},
+		"lost":               {nil, []invariant.LedgerEntry{at("t", "a")}, false},
+		"stuck":              {map[string][]string{"t": {stuck}}, []invariant.LedgerEntry{at("t", "a")}, false},
+		"stuck with a cause": {map[string][]string{"refused": {stuck}}, []invariant.LedgerEntry{at("refused", "a")}, true},
+		"nothing":            {nil, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shown, err := settled(t, c.views, 900*time.Millisecond, 0, c.entries...)
+			if c.settled && err != nil || !c.settled && !errors.Is(err, errNotSettled) {
+				t.Errorf("error %v, settled is to be %v", err, c.settled)
+			}
+			if last := shown[len(shown)-1]; c.settled != (last == 0) {
+				t.Errorf("%d are shown as open", last)
+			}
+		})
+	}
+	t.Run("quiet", func(t *testing.T) {
+		t.Parallel()
+		if shown, err := settled(t, nil, time.Minute, time.Millisecond, at("t", "a")); !errors.Is(err, errNotSettled) || len(shown) > 2 {
+			t.Errorf("error %v after %d looks", err, len(shown))
+		}
+	})
+}
+
+func TestAtRest(t *testing.T) {
+	ended := workflow.Progress{State: workflow.Completed}
+	for name, c := range map[string]struct {
+		snapshot invariant.Snapshot
+		want     bool
+	}{
+		"nothing":      {invariant.Snapshot{}, true},
+		"final":        {invariant.Snapshot{Transactions: []workflow.Progress{ended, {State: workflow.Stuck}}}, true},
+		"open":         {invariant.Snapshot{Transactions: []workflow.Progress{ended, {State: workflow.Running}}}, false},
+		"message":      {invariant.Snapshot{Queues: []invariant.Queue{{Active: 1}}}, false},
+		"dead letter":  {invariant.Snapshot{Queues: []invariant.Queue{{DeadLetters: 1}}}, false},
+		"later wake":   {invariant.Snapshot{Queues: []invariant.Queue{{Scheduled: 1}}}, true},
+		"poison":       {invariant.Snapshot{Poison: []string{"a"}}, false},
+		"found poison": {invariant.Snapshot{Poison: []string{"a"}, Quarantine: make([]quarantine.Entry, 2)}, true},
+	} {
+		if got := atRest(c.snapshot); got != c.want {
+			t.Errorf("%s: at rest %v", name, got)
+		}
+	}
+}
+
+// Ensure that each kind of delivery may end in its states, and in no other.
+func TestEnds(t *testing.T) {
+	cancel := []act{{Kind: workflow.OperationReschedule}, {Kind: workflow.OperationCancel}}
+	move := cancel[:1]
+	for _, c := range []struct {
+		kind    workload.Kind
+		acts    []act
+		refused bool
+		want    []workflow.State
+	}{
+		{workload.Plain, nil, true, []workflow.State{workflow.Completed}},
+		{workload.Plain, move, true, []workflow.State{workflow.Completed}},
+		{workload.Far, cancel, false, []workflow.State{workflow.Completed, workflow.Cancelled}},
+		{workload.Duplicate, cancel, true, []workflow.State{workflow.Completed, workflow.Cancelled, workflow.Stuck}},
+		{workload.Suspended, nil, false, []workflow.State{workflow.Rejected}},
+		{workload.Unknown, cancel, false, []workflow.State{workflow.Rejected, workflow.Cancelled}},
+		{workload.TooHeavy, nil, false, []workflow.State{workflow.Compensated}},
+		{workload.TooHeavy, move, true, []workflow.State{workflow.Compensated, workflow.Stuck}},
+	} {
+		got := ends(sending{Item: workload.Item{Kind: c.kind}, Acts: c.acts}, c.refused)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s with %v, undo refused %v (-want +got):\n%s", c.kind, c.acts, c.refused, diff)
+		}
+	}
+	outcomes := []outcome{
+		{sending: sending{Item: workload.Item{Kind: workload.Plain}}, transactionID: "well"},
+		{sending: sending{Item: workload.Item{Kind: workload.Plain}}, transactionID: "undone"},
+		{sending: sending{Item: workload.Item{Kind: workload.TooHeavy}}, transactionID: "flown"},
+		{sending: sending{Item: workload.Item{Kind: workload.Plain}}, transactionID: "open"},
+		{sending: sending{Item: workload.Item{Kind: workload.Plain}}, transactionID: ""},
+	}
+	states := map[string]workflow.State{
+		"well": workflow.Completed, "undone": workflow.Compensated, "flown": workflow.Completed, "open": workflow.Running, "": workflow.Rejected,
+	}
+	var ids []string
+	for _, f := range checkEnds(outcomes, func(id string) workflow.State { return states[id] }, func(string) bool { return false }) {
+		ids = append(ids, f.ID)
+	}
+	if !slices.Equal(ids, []string{"undone", "flown"}) {
+		t.Errorf("found %v", ids)
+	}
+}
+
+func TestOutcomeAndComparison(t *testing.T) {
+	deliver := func(id, operation, body string) invariant.LedgerEntry {
+		return invariant.LedgerEntry{TransactionID: id, OperationID: operation, Kind: workflow.OperationDeliver, Body: []byte(body)}
+	}
+	s := invariant.Snapshot{
+		Ledger: []invariant.LedgerEntry{
+			{TransactionID: "done"}, {TransactionID: "done"}, {TransactionID: "open"}, {TransactionID: "lost"}, {TransactionID: "stuck"},
+			deliver("repeated", "a", "x"), deliver("repeated", "a", "x"), deliver("taken", "b", "y"), deliver("taken", "c", "y"),
+		},
+		Transactions: []workflow.Progress{
+			{ID: "done", State: workflow.Completed}, {ID: "open", State: workflow.Running},
+			{ID: "stuck", State: workflow.Stuck}, {ID: "unknown", State: workflow.Rejected},
+			{ID: "repeated", State: workflow.Completed}, {ID: "taken", State: workflow.Completed},
+		},
+		Queues: []invariant.Queue{{DeadLetters: 2}, {DeadLetters: 3}},
+	}
+	r := invariant.Report{Stuck: []string{"stuck"}, Invariants: []invariant.Invariant{
+		{Violations: []invariant.Violation{{ID: "open", What: "half done"}, {ID: "open", What: "missing"}, {ID: "done", What: "lease left"}}},
+		{Violations: []invariant.Violation{{ID: "done", What: "created twice"}}},
+	}}
+	want := Outcome{Accepted: 6, Final: 4, Lost: 2, HalfDone: 1, Doubled: 2, DeadLetters: 5}
+	if diff := cmp.Diff(want, outcomeOf(r, s)); diff != "" {
+		t.Error(diff)
+	}
+	app := &Report{Policy: "this app", Outcome: Outcome{Accepted: 10, Final: 10}, Invariants: invariant.Report{States: map[workflow.State]int{workflow.Completed: 10}}}
+	other := &Report{Policy: "reference", Outcome: want}
+	var text strings.Builder
+	if err := WriteComparison(&text, app, other); err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Join(strings.Fields(text.String()), " ")
+	for _, row := range []string{"this app reference", "accepted 10 6", "lost 0 2", "half done 0 1", "doubled 0 2", "dead letters nobody reads 0 5", "10 Completed"} {
+		if !strings.Contains(fields, row) {
+			t.Errorf("no %q in\n%s", row, text.String())
+		}
+	}
+}
+
+func TestFolderOfARun(t *testing.T) {
+	dir := t.TempDir()
+	if err := emptyFolder(dir, "first"); err != nil {
+		t.Fatal(err)
+	}
+	note(t, dir+"/old", "x")
+	if err := emptyFolder(dir, "second"); err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	note(t, other+"/precious", "x")
+	if err := emptyFolder(other, "third"); err == nil || !strings.Contains(err.Error(), other) {
+		t.Errorf("a folder with something else in it is taken: %v", err)
+	}
+	if c := (Config{}).Validate(); c == nil || strings.Count(c.Error(), "\n") < 3 {
+		t.Errorf("a config without anything: %v", c)
+	}
+}

@@ -1,0 +1,79 @@
+package chaos
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// tell posts news until the receiver has taken it, as the app does.
+func tell(t *testing.T, r *receiver, id string) {
+	t.Helper()
+	key, err := standardwebhooks.ParseKey("whsk_" + base64.StdEncoding.EncodeToString(r.seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"id":"` + id + `"}`
+	for range 50 {
+		req, err := http.NewRequest(http.MethodPost, r.url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := standardwebhooks.Sign(req.Header, id, time.Now(), []byte(body), key); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			continue // the answer was lost
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusNoContent {
+			return
+		}
+	}
+	t.Fatalf("%s is not taken", id)
+}
+
+func TestReceiver(t *testing.T) {
+	r, err := listen(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for n := range 100 {
+		tell(t, r, "t-1/"+string(rune('a'+n%26)))
+	}
+	tell(t, r, "t-2/1")
+	s := invariant.Snapshot{Transactions: []workflow.Progress{
+		{ID: "t-2", Outbox: workflow.Outbox{Count: 1}},
+		{ID: "t-3", Outbox: workflow.Outbox{Count: 1, Notices: []workflow.Notice{{Number: 1}}}}, // the invariants' to find
+	}}
+	news, findings := r.check(s)
+	if len(findings) != 0 || news.Told != 27 || news.Again < 74 || news.Refused == 0 {
+		t.Errorf("news %+v, findings %v", news, findings)
+	}
+	s.Transactions[0].Outbox.Count = 2
+	if _, findings := r.check(s); len(findings) != 1 || findings[0].ID != "t-2" {
+		t.Errorf("findings %v, want the second end of t-2", findings)
+	}
+
+	resp, err := http.Post(r.url, "application/json", strings.NewReader(`{"id":"t-2/2"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if _, findings := r.check(s); resp.StatusCode != http.StatusUnauthorized || len(findings) != 2 {
+		t.Errorf("without a signature: %d, findings %v", resp.StatusCode, findings)
+	}
+}

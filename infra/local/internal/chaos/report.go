@@ -1,0 +1,131 @@
+package chaos
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Report is what a run has shown.
+type Report struct {
+	Policy  string `json:"policy"`
+	Version string `json:"version"`
+	Line    string `json:"commandLine"` // repeats the run
+	Seed    uint64 `json:"seed"`
+
+	Clients Clients `json:"clients"`
+	// Operations counts them by kind and by how they ended.
+	Operations    map[workflow.OperationKind]map[workflow.OperationState]int `json:"operations"`
+	Faults        []FaultCount                                               `json:"faults"`
+	TreeKills     int                                                        `json:"treeKills"`
+	RecoveryKills int                                                        `json:"recoveryKills"` // while the tree came back from a kill
+	// Crashes is nil for a handler without crash points.
+	Crashes *Coverage `json:"crashes,omitempty"`
+	// News is nil for a handler that does not tell of ends.
+	News *News `json:"news,omitempty"`
+
+	// Settle is how long after the faults everything that clients know of had
+	// ended; if it was not, how long that was waited for.
+	Settle  time.Duration `json:"settleNanoseconds"`
+	Settled bool          `json:"settled"`
+	Outcome Outcome       `json:"outcome"`
+	// Findings are what clients saw that no client should see.
+	Findings   []Finding        `json:"findings"`
+	Invariants invariant.Report `json:"invariants"`
+	// Data is the folder with the data of the run, if it was kept.
+	Data string `json:"data,omitempty"`
+}
+
+func (r *run) newReport() *Report {
+	return &Report{
+		Policy: r.c.Policy.Name, Version: r.c.Version, Line: r.c.Line, Seed: r.c.Seed,
+		Operations: map[workflow.OperationKind]map[workflow.OperationState]int{},
+	}
+}
+
+// OK reports whether nothing is broken.
+func (r *Report) OK() bool { return r.Settled && len(r.Findings) == 0 && r.Invariants.OK() }
+
+// maxFindings is how many findings the text shows.
+const maxFindings = 20
+
+// WriteText writes the report for people.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s: %s\n%s\n", r.Policy, r.Version, r.Line)
+	r.writeBroken(&b)
+	r.writeClients(&b)
+	b.WriteByte('\n')
+	if err := r.Invariants.WriteText(&b); err != nil { // a builder takes everything
+		return err
+	}
+	for i, f := range r.Findings {
+		if i == maxFindings {
+			fmt.Fprintf(&b, "  … and %d more\n", len(r.Findings)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  FOUND %s: %s\n", f.ID, f.What)
+	}
+	if r.Data != "" {
+		fmt.Fprintf(&b, "  the data is kept in %s\n", r.Data)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeBroken tells what was broken on purpose.
+func (r *Report) writeBroken(b *strings.Builder) {
+	fmt.Fprintf(b, "\n  the tree of processes was killed %d times, and %d times more while it came back\n", r.TreeKills, r.RecoveryKills)
+	if r.Crashes != nil {
+		fmt.Fprintf(b, "  handlers died %d times at %d of %d crash points", r.Crashes.Deaths, r.Crashes.Points-len(r.Crashes.Missed), r.Crashes.Points)
+		if len(r.Crashes.Missed) > 0 {
+			fmt.Fprintf(b, "; at none of: %s", strings.Join(r.Crashes.Missed, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  fault\topportunities\thit\t")
+	for _, c := range r.Faults {
+		info, _ := fault.Lookup(c.Point)
+		fmt.Fprintf(table, "  %s\t%d\t%d\t%s\n", c.Point, c.Asked, c.Hit, info.Meaning)
+	}
+	table.Flush() // a builder takes everything
+}
+
+// writeClients tells what the clients saw.
+func (r *Report) writeClients(b *strings.Builder) {
+	c := r.Clients
+	fmt.Fprintf(b, "\n  %d requests: %d accepted, %d refused, %d unanswered, %d given up\n", c.Sent, c.Accepted, c.Refused, c.Unanswered, c.GivenUp)
+	b.WriteString("  answers:")
+	for _, status := range slices.Sorted(maps.Keys(c.Answers)) {
+		fmt.Fprintf(b, " %d × %s", c.Answers[status], status)
+	}
+	fmt.Fprintf(b, "\n  one exchange to its 202: p50 %v, p99 %v; with all repeats: p50 %v, p99 %v\n",
+		short(c.ExchangeP50), short(c.ExchangeP99), short(c.RequestP50), short(c.RequestP99))
+	for _, kind := range slices.Sorted(maps.Keys(r.Operations)) {
+		fmt.Fprintf(b, "  %s:", kind)
+		for _, state := range slices.Sorted(maps.Keys(r.Operations[kind])) {
+			fmt.Fprintf(b, " %d %s", r.Operations[kind][state], state)
+		}
+		b.WriteByte('\n')
+	}
+	if n := r.News; n != nil {
+		fmt.Fprintf(b, "  %d ends were told to the webhook, %d of them again; it refused %d at first\n", n.Told, n.Again, n.Refused)
+	}
+	if r.Settled {
+		fmt.Fprintf(b, "  everything had ended %.1f s after the faults\n", r.Settle.Seconds())
+	} else {
+		fmt.Fprintf(b, "  NOT everything had ended %.1f s after the faults\n", r.Settle.Seconds())
+	}
+}
+
+func short(d time.Duration) time.Duration { return d.Round(time.Millisecond) }

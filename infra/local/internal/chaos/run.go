@@ -1,0 +1,236 @@
+// Package chaos proves that the system keeps its promises while everything
+// breaks: it starts the system as a child, lets clients work with it, breaks
+// what can break, from within by the runtime's faults and from outside by
+// killing all of it, lets it come to rest, and has the stored data checked
+// against what the clients were told.
+//
+// All that is decided beforehand follows from a seed: what is sent when and by
+// which way, what clients do about it later, which faults are hit, and when the
+// tree of processes is killed. What the goroutines and processes make of it is
+// chance.
+//
+// Reading order: config.go, run.go (one run), plan.go and stories.go (what is
+// sent), load.go and question.go (the clients), ledger.go (what they know),
+// poison.go, receiver.go (who is told), tree.go (the processes), faults.go and crash.go (what is broken),
+// storm.go (all that at once), settle.go, ends.go and prove.go (the judgement),
+// report.go and compare.go.
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+)
+
+// run is one run of the system under faults. It is used by one goroutine.
+type run struct {
+	c       Config
+	paths   paths
+	output  io.WriteCloser // what the tree writes
+	tree    *tree
+	at      system.Endpoints // of the tree, the same in all its lives
+	faults  *faults
+	crashes *crashes  // nil if the app has no crash points
+	news    *receiver // nil if the app does not tell of ends
+	ledger  *ledger
+	tally   *tally
+	load    *load
+	client  *workload.Client
+	poison  []poison
+
+	kills, recoveryKills int
+	calmAt               time.Time // when the faults have ended
+}
+
+// paths are the files of a run, in its folder.
+type paths struct{ app, endpoints, log, data, output, ledger, crashPlan, crashLog string }
+
+func newPaths(dir string) paths {
+	in := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
+	return paths{
+		app: in("app"), endpoints: in("local", "endpoints.json"), log: in("local", "log.txt"), data: in("data"),
+		output: in("serve.txt"), ledger: in("ledger.jsonl"), crashPlan: in("crash-plan.json"), crashLog: in("crash-log.txt"),
+	}
+}
+
+// Run carries out one run. It stops everything that it has started before it
+// returns. The error is what kept it from a judgement; what is broken is in the
+// report.
+func Run(ctx context.Context, c Config) (*Report, error) {
+	r, err := prepare(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the run: %w", err)
+	}
+	report, err := r.carryOut(ctx)
+	if err := errors.Join(err, r.close()); err != nil {
+		return nil, err
+	}
+	if report.OK() && !c.Keep {
+		return report, os.RemoveAll(r.paths.data)
+	}
+	report.Data = r.paths.data
+	return report, nil
+}
+
+func (r *run) carryOut(ctx context.Context) (*Report, error) {
+	if err := r.start(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.storm(ctx); err != nil {
+		return nil, err
+	}
+	return r.prove(ctx)
+}
+
+// marker is the file by which a folder is known as that of a run.
+const marker = "chaos.txt"
+
+// emptyFolder makes the folder of a run.
+func emptyFolder(dir, line string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, marker)); len(entries) > 0 && err != nil {
+		return fmt.Errorf("the folder %s is not that of a run, and not empty: name another", dir)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, marker), []byte(line+"\n"), 0o644)
+}
+
+// prepare makes the folder, the app in it, and all that is planned.
+func prepare(ctx context.Context, c Config) (*run, error) {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := emptyFolder(dir, c.Line); err != nil {
+		return nil, err
+	}
+	r := &run{c: c, paths: newPaths(dir), faults: newFaults(), tally: newTally()}
+	if err := c.Policy.Stage(ctx, r.paths.app); err != nil {
+		return nil, err
+	}
+	env := settings(c)
+	if c.Policy.CrashPoints {
+		points, err := crashPoints(ctx, filepath.Join(r.paths.app, handlerName))
+		if err != nil {
+			return nil, err
+		}
+		r.crashes = newCrashes(points, r.paths.crashPlan, r.paths.crashLog, c.Faults.Seed)
+		env = append(env, "CRASH_PLAN="+r.paths.crashPlan, "CRASH_LOG="+r.paths.crashLog)
+	}
+	ports, err := freePorts(4)
+	if err != nil {
+		return nil, err
+	}
+	if r.output, err = os.Create(r.paths.output); err != nil {
+		return nil, err
+	}
+	if r.ledger, err = createLedger(r.paths.ledger); err != nil {
+		return nil, errors.Join(err, r.output.Close())
+	}
+	if c.Policy.Notifies {
+		if r.news, err = listen(c.Seed); err != nil {
+			return nil, errors.Join(err, r.output.Close(), r.ledger.close())
+		}
+		env = append(env, r.news.settings()...)
+	}
+	r.tree = newTree(treeConfig{
+		Command: append(c.Command, "-profile", "chaos", "-app", r.paths.app, "-data", r.paths.data,
+			"-instances", strconv.Itoa(c.Instances),
+			"-http", ports[0], "-amqp", ports[1], "-cosmos", ports[2], "-admin", ports[3]),
+		Env: env, Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
+	})
+	r.poison = planPoison(c.Seed, c.Deliveries, c.Duration)
+	return r, nil
+}
+
+// settings are the environment of the tree: the names that the checker looks
+// for, a fleet in which drones get scarce, and deliveries of a message enough
+// for handlers that die a hundred times as often as elsewhere: a message in
+// their hands is delivered once more each time.
+func settings(c Config) []string {
+	return []string{
+		"EVENTHUB_NAME=" + eventHub, "DELIVERIES_QUEUE=" + queues[0], "COMPENSATIONS_QUEUE=" + queues[1], "NOTIFICATIONS_QUEUE=" + queues[2],
+		"COSMOSDB_DATABASE=" + database,
+		"MAX_DELIVERY_COUNT=100", "FLEET_DRONES=" + strconv.Itoa(max(20, c.Deliveries*3/10)),
+	}
+}
+
+// The names of what the tree serves.
+const (
+	eventHub = "delivery-requests"
+	database = "fabrikam"
+)
+
+var queues = []string{"deliveries", "compensations", "notifications"}
+
+// start starts the tree and what talks to it.
+func (r *run) start(ctx context.Context) error {
+	if err := r.disarm(); err != nil {
+		return err
+	}
+	if err := r.revive(ctx); err != nil {
+		return err
+	}
+	r.client = workload.NewClient(workload.ClientOptions{
+		URL: "http://" + r.at.HTTP, Connections: 64, Timeout: 15 * time.Second, Seen: r.tally.exchange,
+	})
+	r.load = &load{client: r.client, ledger: r.ledger, tally: r.tally}
+	return workload.Seed(ctx, "http://"+r.at.HTTP)
+}
+
+// revive starts the tree and waits until it serves.
+func (r *run) revive(ctx context.Context) error {
+	if err := r.launch(); err != nil {
+		return err
+	}
+	at, err := r.tree.serving(ctx)
+	if err != nil {
+		return fmt.Errorf("%w; see %s", err, r.paths.output)
+	}
+	r.at = at
+	return nil
+}
+
+// launch starts the tree. It keeps the logs of the lives before.
+func (r *run) launch() error {
+	kept := fmt.Sprintf("%s.%d", r.paths.log, r.kills+r.recoveryKills)
+	if err := os.Rename(r.paths.log, kept); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("keep the log: %w", err)
+	}
+	return r.tree.launch()
+}
+
+// disarm takes all crash points out of the plan.
+func (r *run) disarm() error {
+	if r.crashes == nil {
+		return nil
+	}
+	return r.crashes.disarm()
+}
+
+func (r *run) close() error {
+	if r.client != nil {
+		r.client.Close()
+	}
+	errs := []error{r.tree.stop(), r.output.Close(), r.ledger.close()}
+	if r.news != nil {
+		errs = append(errs, r.news.close())
+	}
+	return errors.Join(errs...)
+}

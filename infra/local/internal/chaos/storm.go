@@ -1,0 +1,227 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+)
+
+// kill is a planned end of the whole tree.
+type kill struct {
+	at time.Duration // since the start
+	// again, if it is not 0, is how long after the restart the tree is killed
+	// once more: most likely while it recovers.
+	again time.Duration
+}
+
+// planKills returns the kills in the order of their moments.
+func planKills(seed uint64, kills int, duration time.Duration) []kill {
+	random := rand.New(rand.NewPCG(seed, 0x6b696c6c))
+	moments := make([]time.Duration, kills)
+	for i := range moments {
+		moments[i] = duration/6 + upTo(random, duration*2/3)
+	}
+	slices.Sort(moments)
+	all := make([]kill, kills)
+	for i := range all {
+		all[i].at = moments[i]
+		if random.IntN(2) == 0 || i > 0 && i == kills-1 {
+			all[i].again = 100*time.Millisecond + upTo(random, 1400*time.Millisecond)
+		}
+	}
+	return all
+}
+
+const (
+	stormTick = 20 * time.Millisecond // less than a handler needs to start again
+	lookEvery = time.Second
+	// armFor is how long crash points are armed before others have their turn.
+	armFor = 3 * time.Second
+)
+
+// storm sends everything while everything breaks. When the time is up, it ends
+// the faults and waits for the clients that have no answer yet.
+func (r *run) storm(ctx context.Context) (err error) {
+	if err := r.faults.set(ctx, r.at.Admin, r.c.Faults); err != nil {
+		return err
+	}
+	services, err := workload.OpenServices(workload.Target{
+		EventHubs: r.at.EventHubs, EventHub: eventHub, CosmosDB: r.at.CosmosDB, Database: database,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, services.Close()) }()
+	r.c.Notice(fmt.Sprintf("sending %d deliveries in %v under faults, seed %d", r.c.Deliveries, r.c.Duration, r.c.Seed))
+
+	limited, stop := context.WithTimeout(ctx, r.c.Duration+r.c.Settle)
+	defer stop()
+	patience, lose := context.WithTimeout(limited, r.c.Duration)
+	defer lose()
+	group, working := errgroup.WithContext(limited)
+	group.Go(func() error {
+		return r.load.run(working, patience, plan(r.c.Seed, r.c.Deliveries, r.c.Duration, time.Now()))
+	})
+	group.Go(func() error { return spread(working, r.poison, services.Put) })
+	group.Go(func() error { return openAccounts(patience, "http://"+r.at.HTTP) })
+	w := &work{done: make(chan struct{})}
+	go func() {
+		w.err = group.Wait()
+		close(w.done)
+	}()
+
+	if err := r.steer(limited, patience, w); err != nil {
+		stop()
+		<-w.done // fails because of this
+		return err
+	}
+	select {
+	case <-w.done:
+		return w.err
+	case <-r.tree.failed():
+		stop()
+		<-w.done
+		return r.died()
+	}
+}
+
+// work is what the clients do.
+type work struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// died is the error for a tree that has ended by itself.
+func (r *run) died() error {
+	return fmt.Errorf("%w: %w; see %s and %s", errNotServing, r.tree.ended(), r.paths.output, r.paths.log)
+}
+
+// steer breaks from outside what is to be broken, until patience ends; then it
+// ends all faults. It fails with the work.
+func (r *run) steer(ctx, patience context.Context, w *work) error {
+	begun := time.Now()
+	kills := planKills(r.c.Seed, r.c.TreeKills, r.c.Duration)
+	tick := time.NewTicker(stormTick)
+	defer tick.Stop()
+	var armed, looked time.Time
+	working := w.done
+	for {
+		select {
+		case <-working:
+			if w.err != nil {
+				return w.err
+			}
+			working = nil // all is answered, and the time is not up yet
+			continue
+		case <-patience.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return r.calm(ctx)
+		case <-r.tree.failed():
+			return r.died()
+		case <-tick.C:
+		}
+		if len(kills) > 0 && time.Since(begun) >= kills[0].at {
+			if err := r.killTree(ctx, kills[0].again); err != nil {
+				return err
+			}
+			kills, armed = kills[1:], time.Time{}
+		}
+		if err := r.arm(&armed); err != nil {
+			return err
+		}
+		if time.Since(looked) >= lookEvery {
+			looked = time.Now()
+			if err := r.faults.look(ctx, r.at.Admin); err != nil && ctx.Err() == nil {
+				r.c.Notice(err.Error()) // the counts are late, nothing else
+			}
+			r.show(Sending, 0)
+		}
+	}
+}
+
+// arm arms other crash points when a handler has died at one, or when the
+// present ones have been armed for long enough.
+func (r *run) arm(armed *time.Time) error {
+	if r.crashes == nil {
+		return nil
+	}
+	deaths, err := r.crashes.look()
+	if err != nil {
+		return err
+	}
+	if deaths == 0 && time.Since(*armed) < armFor {
+		return nil
+	}
+	*armed = time.Now()
+	return r.crashes.arm()
+}
+
+// killTree kills the tree and starts it again, with the same data at the same
+// addresses. If again is not 0, it kills it once more that long after the
+// start. Crash points stay armed meanwhile: handlers die while they take up
+// what was left lying.
+func (r *run) killTree(ctx context.Context, again time.Duration) error {
+	if err := r.faults.look(ctx, r.at.Admin); err != nil && ctx.Err() == nil {
+		r.c.Notice(err.Error())
+	}
+	if err := r.tree.kill(); err != nil {
+		return err
+	}
+	r.faults.ended()
+	r.kills++
+	r.c.Notice("killed the whole tree; starting it again with what it has stored")
+	if again > 0 {
+		if err := r.launch(); err != nil {
+			return err
+		}
+		if !wait(ctx, again) {
+			return ctx.Err()
+		}
+		if err := r.tree.kill(); err != nil {
+			return err
+		}
+		r.recoveryKills++
+		r.c.Notice(fmt.Sprintf("killed it again %v after the start", again.Round(time.Millisecond)))
+	}
+	begun := time.Now()
+	if err := r.revive(ctx); err != nil {
+		return err
+	}
+	r.c.Notice(fmt.Sprintf("it serves again after %.1f s", time.Since(begun).Seconds()))
+	return r.faults.set(ctx, r.at.Admin, r.c.Faults)
+}
+
+// calm ends all faults. A handler that has read a crash plan before may still
+// die by it, once.
+func (r *run) calm(ctx context.Context) error {
+	if err := r.disarm(); err != nil {
+		return err
+	}
+	if err := r.faults.set(ctx, r.at.Admin, fault.Plan{Seed: r.c.Faults.Seed}); err != nil {
+		return err
+	}
+	r.calmAt = time.Now()
+	r.c.Notice("the faults have ended; waiting until everything has")
+	return nil
+}
+
+// show tells how far the run is.
+func (r *run) show(phase Phase, open int) {
+	clients := r.tally.clients()
+	s := Status{Phase: phase, Sent: clients.Sent, Accepted: clients.Accepted, Open: open, Kills: r.kills + r.recoveryKills}
+	if r.crashes != nil {
+		c := r.crashes.coverage()
+		s.Deaths, s.Covered = c.Deaths, c.Points-len(c.Missed)
+	}
+	r.c.Progress(s)
+}

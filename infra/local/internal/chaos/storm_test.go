@@ -1,0 +1,138 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/shared/message"
+)
+
+func TestKillsFollowFromTheSeed(t *testing.T) {
+	const duration = time.Minute
+	again := 0
+	for seed := range uint64(50) {
+		kills := planKills(seed, 3, duration)
+		if diff := cmp.Diff(kills, planKills(seed, 3, duration), cmp.AllowUnexported(kill{})); diff != "" {
+			t.Fatalf("the same seed gives other kills:\n%s", diff)
+		}
+		for i, k := range kills {
+			if k.at < duration/6 || k.at >= duration*5/6 || i > 0 && k.at < kills[i-1].at {
+				t.Errorf("seed %d: kill %d at %v", seed, i, k.at)
+			}
+			if k.again > 0 {
+				again++
+			}
+		}
+		if kills[2].again == 0 {
+			t.Errorf("seed %d: none of several kills is repeated while the tree comes back", seed)
+		}
+	}
+	if again == 50*3 || again < 60 {
+		t.Errorf("%d of 150 kills are repeated", again)
+	}
+	if planKills(1, 0, duration) == nil || len(planKills(1, 0, duration)) != 0 {
+		t.Error("kills without any")
+	}
+}
+
+// Ensure that no version of the app will ever be able to read a poison event.
+func TestPoisonIsUnreadable(t *testing.T) {
+	all := planPoison(3, 1000, time.Minute)
+	if len(all) != 10 {
+		t.Errorf("%d events for 1000 deliveries", len(all))
+	}
+	sums := hashes(all)
+	for i, p := range all {
+		if _, err := message.Decode(p.body); !errors.Is(err, message.ErrUnreadable) {
+			t.Errorf("%q: %v", p.body, err)
+		}
+		if sums[i] != invariant.BodyHash(p.body) || slices.Index(sums, sums[i]) != i {
+			t.Errorf("%q can't be told from another", p.body)
+		}
+		if i > 0 && p.at < all[i-1].at {
+			t.Errorf("event %d comes before event %d", i, i-1)
+		}
+	}
+}
+
+// Ensure that poison is put again until the hub has acknowledged it, each at
+// its moment.
+func TestPoisonIsSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var put []string
+		err := spread(t.Context(), []poison{{time.Second, []byte("a")}, {10 * time.Second, []byte("b")}}, func(_ context.Context, body []byte) error {
+			put = append(put, string(body)+" "+time.Since(begun).String())
+			if len(put) < 3 {
+				return errors.New("busy")
+			}
+			return nil
+		})
+		want := []string{"a 1s", "a 2s", "a 3s", "b 10s"}
+		if diff := cmp.Diff(want, put); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		full := errors.New("full")
+		if err := spread(ctx, []poison{{0, []byte("a")}}, func(context.Context, []byte) error { return full }); !errors.Is(err, full) {
+			t.Errorf("error %v, want the hub's", err)
+		}
+	})
+}
+
+// Ensure that the faults of all lives are summed up.
+func TestFaultsOverSeveralLives(t *testing.T) {
+	life := func() (*fault.Injector, string) {
+		in := fault.New()
+		server := httptest.NewServer(fault.Admin(in))
+		t.Cleanup(server.Close)
+		return in, server.URL
+	}
+	f := newFaults()
+	for n, hits := range []int{3, 4} {
+		in, url := life()
+		if err := f.set(t.Context(), url, fault.Plan{Seed: 1, Rates: map[fault.Point]float64{fault.CosmosSlow: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		for range hits {
+			in.Hit(fault.CosmosSlow)
+		}
+		in.Done(fault.HandlerKill)
+		for range 2 { // a second look counts nothing twice
+			if err := f.look(t.Context(), url); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n == 0 {
+			f.ended()
+		}
+	}
+	want := []FaultCount{{fault.CosmosSlow, fault.Count{Asked: 7, Hit: 7}}, {fault.HandlerKill, fault.Count{Asked: 2, Hit: 2}}}
+	if diff := cmp.Diff(want, f.counts()); diff != "" {
+		t.Error(diff)
+	}
+	_, url := life()
+	if err := f.set(t.Context(), url, fault.Plan{Rates: map[fault.Point]float64{"nothing": 1}}); err == nil || !strings.Contains(err.Error(), "400") {
+		t.Errorf("a plan that is refused: %v", err)
+	}
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode("no counts")
+	}))
+	defer broken.Close()
+	if err := f.look(t.Context(), broken.URL); err == nil {
+		t.Error("an answer without counts is taken")
+	}
+}

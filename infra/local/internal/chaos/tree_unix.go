@@ -1,0 +1,20 @@
+//go:build unix
+
+package chaos
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// killAll kills the process and all of its group. What has ended is no error.
+func killAll(p *os.Process) error {
+	if err := syscall.Kill(-p.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// anyLeft reports whether the process's group has members.
+func anyLeft(p *os.Process) bool { return !errors.Is(syscall.Kill(-p.Pid, 0), syscall.ESRCH) }
