@@ -27,8 +27,11 @@ type settling struct {
 }
 
 const (
-	settleParallel = 16
-	settlePause    = 250 * time.Millisecond
+	settleParallel = 4
+	// The pause between two looks is as long as the last one took, within these
+	// bounds: what is watched needs the machine, too.
+	settlePause  = 250 * time.Millisecond
+	longestPause = 5 * time.Second
 )
 
 // errNotSettled is returned when something has not ended in time.
@@ -44,7 +47,7 @@ func (s *settling) wait(ctx context.Context, entries []invariant.LedgerEntry, sh
 	}
 	changed := time.Now()
 	for {
-		before := len(open)
+		before, begun := len(open), time.Now()
 		err := s.look(ctx, open)
 		shown(len(open))
 		switch {
@@ -55,7 +58,7 @@ func (s *settling) wait(ctx context.Context, entries []invariant.LedgerEntry, sh
 		case len(open) < before:
 			changed = time.Now()
 		}
-		if s.quiet > 0 && time.Since(changed) > s.quiet || !wait(ctx, settlePause) {
+		if s.quiet > 0 && time.Since(changed) > s.quiet || !wait(ctx, min(max(settlePause, time.Since(begun)), longestPause)) {
 			return fmt.Errorf("%w: %d transactions are open", errNotSettled, len(open))
 		}
 	}
