@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -90,8 +91,14 @@ func kindOfStatus(r *azcore.ResponseError) (kind failure.Kind, advice string) {
 }
 
 // kindOfCause judges an error that no answer of the service is behind.
-// Credentials that will never work say so; all else is the network.
+// Credentials that will never work say so; all else is the network, also where
+// azcosmos marks it as not to be retried: a write whose connection broke may
+// have been made, which is for the caller to find out.
 func kindOfCause(err error) failure.Kind {
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, context.Canceled) {
+		return failure.Transient
+	}
 	var never interface{ NonRetriable() }
 	if errors.As(err, &never) {
 		return failure.Permanent

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,16 +30,27 @@ func newFaults() *faults {
 	}
 }
 
+// setLimit is how long a tree that has no time to answer is asked to take a
+// plan.
+const setLimit = 30 * time.Second
+
 // set puts a plan in force. admin is the URL of the tree's admin endpoint.
 func (f *faults) set(ctx context.Context, admin string, p fault.Plan) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("set the faults: %w", err)
 	}
-	if err := f.call(ctx, http.MethodPut, admin, body); err != nil {
-		return fmt.Errorf("set the faults: %w", err)
+	ctx, cancel := context.WithTimeout(ctx, setLimit)
+	defer cancel()
+	for {
+		err := f.call(ctx, http.MethodPut, admin, body)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, errRefused) || !wait(ctx, time.Second) {
+			return fmt.Errorf("set the faults: %w", err)
+		}
 	}
-	return nil
 }
 
 // look reads the counts.
@@ -48,6 +60,9 @@ func (f *faults) look(ctx context.Context, admin string) error {
 	}
 	return nil
 }
+
+// errRefused is an answer that no repeat will change.
+var errRefused = errors.New("refused")
 
 // call makes a call; both have the same answer.
 func (f *faults) call(ctx context.Context, method, admin string, body []byte) error {
@@ -66,7 +81,7 @@ func (f *faults) call(ctx context.Context, method, admin string, body []byte) er
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: %s: %s", method, req.URL, resp.Status, data)
+		return fmt.Errorf("%s %s: %w: %s: %s", method, req.URL, errRefused, resp.Status, data)
 	}
 	var answer struct{ Counts map[fault.Point]fault.Count }
 	if err := json.Unmarshal(data, &answer); err != nil {

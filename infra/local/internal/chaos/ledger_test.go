@@ -138,13 +138,11 @@ func TestLedgerCountsWhatIsSynced(t *testing.T) {
 	for n := range 5 {
 		adding.Go(func() { results <- l.add(entry(1 + n)) })
 	}
-	for waiting := 0; waiting < 5; { // until all five wait behind the first
+	eventually(t, func() bool { // all five wait behind the first
 		l.mu.Lock()
-		if l.waiting != nil {
-			waiting = strings.Count(string(l.waiting.lines), "\n")
-		}
-		l.mu.Unlock()
-	}
+		defer l.mu.Unlock()
+		return l.waiting != nil && strings.Count(string(l.waiting.lines), "\n") == 5
+	})
 	if len(results) != 0 {
 		t.Error("an entry counted before it was synced")
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"testing"
+	"time"
 )
 
 // fakeVar makes the test binary one of the programs that a run starts.
@@ -81,6 +82,21 @@ func fakeServe(mode string) {
 		if mode != "stubborn serve" {
 			check(child.Process.Kill())
 			os.Exit(0)
+		}
+	}
+}
+
+// eventually waits until done is true.
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("in vain")
 		}
 	}
 }

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,10 @@ func TestPlanHasEverything(t *testing.T) {
 				t.Errorf("%s is changed to nothing", s.name())
 			}
 		}
+	}
+	byName := slices.SortedFunc(slices.Values(all), func(a, b sending) int { return strings.Compare(a.name(), b.name()) })
+	if same := slices.IndexFunc(byName, func(s sending) bool { return s.Kind != byName[0].Kind }); same > deliveries/20 {
+		t.Errorf("the first %d requests are all of the kind %s", same, byName[0].Kind)
 	}
 	total := 0
 	for _, kind := range []workload.Kind{workload.Plain, workload.Far, workload.Suspended, workload.Unknown, workload.TooHeavy, workload.Duplicate} {

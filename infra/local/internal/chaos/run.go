@@ -39,6 +39,7 @@ type run struct {
 	at      system.Endpoints // of the tree, the same in all its lives
 	faults  *faults
 	crashes *crashes  // nil if the app has no crash points
+	armed   time.Time // when crash points were armed last
 	news    *receiver // nil if the app does not tell of ends
 	ledger  *ledger
 	tally   *tally
@@ -179,11 +180,9 @@ const (
 
 var queues = []string{"deliveries", "compensations", "notifications"}
 
-// start starts the tree and what talks to it.
+// start starts the tree and what talks to it. Handlers die from the first
+// moment on: the fleet of drones, for one, is made once only.
 func (r *run) start(ctx context.Context) error {
-	if err := r.disarm(); err != nil {
-		return err
-	}
 	if err := r.revive(ctx); err != nil {
 		return err
 	}
@@ -191,20 +190,23 @@ func (r *run) start(ctx context.Context) error {
 		URL: "http://" + r.at.HTTP, Connections: 64, Timeout: 15 * time.Second, Seen: r.tally.exchange,
 	})
 	r.load = &load{client: r.client, ledger: r.ledger, tally: r.tally}
-	return workload.Seed(ctx, "http://"+r.at.HTTP)
+	return r.arming(func() error { return workload.Seed(ctx, "http://"+r.at.HTTP) })
 }
 
 // revive starts the tree and waits until it serves.
 func (r *run) revive(ctx context.Context) error {
+	if err := r.arm(); err != nil {
+		return err
+	}
 	if err := r.launch(); err != nil {
 		return err
 	}
-	at, err := r.tree.serving(ctx)
-	if err != nil {
-		return fmt.Errorf("%w; see %s", err, r.paths.output)
-	}
-	r.at = at
-	return nil
+	return r.arming(func() (err error) {
+		if r.at, err = r.tree.serving(ctx); err != nil {
+			return fmt.Errorf("%w; see %s", err, r.paths.output)
+		}
+		return nil
+	})
 }
 
 // launch starts the tree. It keeps the logs of the lives before.

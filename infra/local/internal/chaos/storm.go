@@ -111,7 +111,7 @@ func (r *run) steer(ctx, patience context.Context, w *work) error {
 	kills := planKills(r.c.Seed, r.c.TreeKills, r.c.Duration)
 	tick := time.NewTicker(stormTick)
 	defer tick.Stop()
-	var armed, looked time.Time
+	var looked time.Time
 	working := w.done
 	for {
 		select {
@@ -134,9 +134,9 @@ func (r *run) steer(ctx, patience context.Context, w *work) error {
 			if err := r.killTree(ctx, kills[0].again); err != nil {
 				return err
 			}
-			kills, armed = kills[1:], time.Time{}
+			kills = kills[1:]
 		}
-		if err := r.arm(&armed); err != nil {
+		if err := r.arm(); err != nil {
 			return err
 		}
 		if time.Since(looked) >= lookEvery {
@@ -151,7 +151,7 @@ func (r *run) steer(ctx, patience context.Context, w *work) error {
 
 // arm arms other crash points when a handler has died at one, or when the
 // present ones have been armed for long enough.
-func (r *run) arm(armed *time.Time) error {
+func (r *run) arm() error {
 	if r.crashes == nil {
 		return nil
 	}
@@ -159,11 +159,29 @@ func (r *run) arm(armed *time.Time) error {
 	if err != nil {
 		return err
 	}
-	if deaths == 0 && time.Since(*armed) < armFor {
+	if deaths == 0 && time.Since(r.armed) < armFor {
 		return nil
 	}
-	*armed = time.Now()
+	r.armed = time.Now()
 	return r.crashes.arm()
+}
+
+// arming goes on arming crash points until do has ended.
+func (r *run) arming(do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	tick := time.NewTicker(stormTick)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-tick.C:
+		}
+		if err := r.arm(); err != nil {
+			return errors.Join(err, <-done)
+		}
+	}
 }
 
 // killTree kills the tree and starts it again, with the same data at the same

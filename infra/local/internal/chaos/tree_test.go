@@ -71,21 +71,6 @@ func up(t *testing.T, tr *tree) system.Endpoints {
 	return e
 }
 
-// eventually waits until done is true.
-func eventually(t *testing.T, done func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("in vain")
-		}
-	}
-}
-
 // wantNone fails if a process is left that is more than a zombie, which only
 // its new parent can clear away.
 func wantNone(t *testing.T, lives [][2]int) {
@@ -112,7 +97,7 @@ func alive(pid int) bool {
 func TestTreeIsKilledAndComesBack(t *testing.T) {
 	tr, lives := plant(t, "serve")
 	first := up(t, tr)
-	for range 3 {
+	for range 2 {
 		if err := tr.kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -121,8 +106,8 @@ func TestTreeIsKilledAndComesBack(t *testing.T) {
 			t.Errorf("it came back at %+v, and was at %+v", again, first)
 		}
 	}
-	if n := len(lives()); n != 4 {
-		t.Errorf("%d lives, want 4", n)
+	if n := len(lives()); n != 3 {
+		t.Errorf("%d lives, want 3", n)
 	}
 }
 

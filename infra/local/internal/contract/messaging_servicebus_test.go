@@ -13,7 +13,9 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 )
 
-func TestServiceBusBatchInOrder(t *testing.T) {
+// Ensure the messages of a batch are numbered in their order. They may be received
+// in another: the SDK gives back what comes between two calls.
+func TestServiceBusBatch(t *testing.T) {
 	t.Parallel()
 	m := startMessaging(t, messagingConfig())
 	c := m.serviceBus(t)
@@ -26,10 +28,13 @@ func TestServiceBusBatchInOrder(t *testing.T) {
 		must(t, "add", batch.AddMessage(text(want[i]), nil))
 	}
 	must(t, "send batch", s.SendMessageBatch(testContext(t), batch, nil))
-	for i, msg := range receive(t, r, 100) {
-		if string(msg.Body) != want[i] || *msg.SequenceNumber != int64(i+1) || msg.DeliveryCount != 1 || msg.MessageID == "" {
-			t.Fatalf("message %d: number %d, delivery %d, id %q", i, *msg.SequenceNumber, msg.DeliveryCount, msg.MessageID)
+	seen := map[int64]bool{}
+	for _, msg := range receive(t, r, 100) {
+		n := *msg.SequenceNumber
+		if n < 1 || n > 100 || seen[n] || string(msg.Body) != want[n-1] || msg.DeliveryCount != 1 || msg.MessageID == "" {
+			t.Fatalf("number %d, delivery %d, id %q, body %.10s", n, msg.DeliveryCount, msg.MessageID, msg.Body)
 		}
+		seen[n] = true
 		must(t, "complete", r.CompleteMessage(testContext(t), msg, nil))
 	}
 	if got := m.Stats().Queues[0]; got != (broker.QueueStats{Name: queueName}) {

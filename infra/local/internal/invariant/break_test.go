@@ -114,7 +114,16 @@ var ofClients = []breakage{
 	{"operations", "outcome", "cancelled", "", operation("cancelled", 1, func(o *workflow.OperationRecord) { o.State, o.Reason = workflow.OperationRefused, "no" })},
 	{"unanswered", "open", "unanswered", "", progress("unanswered", func(p *workflow.Progress) { p.State = workflow.Compensating })},
 	{"requests", "request", "keyed", "answer", func(s *Snapshot) { kept(s, "keyed").OperationID = "another" }},
+	{"requests", "request", "cancelled-first", "answer of one that was not carried out", func(s *Snapshot) {
+		s.Requests = append(s.Requests, ingest.Request{ID: "cancelled-first", TransactionID: "cancelled-first", OperationID: "another", Operation: workflow.OperationDeliver})
+	}},
 	{"requests", "request", "keyed", "content", func(s *Snapshot) { kept(s, "keyed").Hash = "another" }},
+	{"requests", "request", "keyed", "content, and a repeat of which nobody knows it", func(s *Snapshot) {
+		again := *found(s.Ledger, func(e *LedgerEntry) bool { return e.TransactionID == "keyed" })
+		again.Body = nil
+		s.Ledger = append(s.Ledger, again)
+		kept(s, "keyed").Hash = "another"
+	}},
 	{"requests", "request", "keyed", "place", func(s *Snapshot) { kept(s, "keyed").ID = "another" }},
 	{"requests", "request", "moved", "change", func(s *Snapshot) { kept(s, "key-of-moved").Hash = "another" }},
 	{"requests", "request", "moved", "place of a change", func(s *Snapshot) { kept(s, "key-of-moved").ID = "moved" }},
