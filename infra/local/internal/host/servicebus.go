@@ -116,9 +116,15 @@ func (l *serviceBus) serveOne(r *azservicebus.Receiver, msg *azservicebus.Receiv
 	l.settle(r, msg, err)
 }
 
-// settle completes a message after success and abandons it after failure.
+// settle completes a message after success and abandons it after failure. It
+// gives up when the lock has ended: the SDK would try on for long on a connection
+// that is gone, and the message's place is wanted by others.
 func (l *serviceBus) settle(r *azservicebus.Receiver, msg *azservicebus.ReceivedMessage, failure error) {
-	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	left := settleTimeout
+	if msg.LockedUntil != nil {
+		left = min(left, max(time.Second, msg.LockedUntil.Sub(l.host.cfg.Now())))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), left)
 	defer cancel()
 	what, err := "complete", error(nil)
 	if failure == nil {
