@@ -21,7 +21,7 @@ type chaosFlags struct {
 	seed                             uint64
 	duration, settle                 time.Duration
 	faults, policy, dir              string
-	keep, json                       bool
+	crashes, keep, json              bool
 }
 
 // usualFaults are all; acts more often than usual, since each time that the
@@ -37,7 +37,8 @@ func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.faults, "faults", usualFaults, "what to break: all, none, or words such as cosmos,servicebus.busy=0.3,-amqp.drop")
 	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, each with its own handler")
 	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and start it again")
-	flags.DurationVar(&f.settle, "settle", 2*time.Minute, "the longest time to come to rest after the faults")
+	flags.BoolVar(&f.crashes, "crash-points", true, "let handlers die before and after each of their effects")
+	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "the longest time to come to rest after the faults")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
 	flags.StringVar(&f.policy, "policy", thisApp, "whose promises to prove: app, or reference to set the reference implementation's policy beside it")
 	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, which must be empty or that of another run (default .build/chaos)")
@@ -68,8 +69,8 @@ func reference() chaos.Policy {
 
 // line is the command line that repeats the run.
 func (f *chaosFlags) line() string {
-	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -faults '%s' -instances %d -tree-kills %d -settle %v -policy %s",
-		f.deliveries, f.seed, f.duration, f.faults, f.instances, f.treeKills, f.settle, f.policy)
+	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -faults '%s' -instances %d -tree-kills %d -crash-points=%t -settle %v -policy %s",
+		f.deliveries, f.seed, f.duration, f.faults, f.instances, f.treeKills, f.crashes, f.settle, f.policy)
 }
 
 // runChaos proves the promises under faults.
@@ -129,7 +130,7 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	}
 	config := chaos.Config{
 		Command: []string{self, "serve"}, Dir: dir, Policy: chaos.Policy{
-			Name: "this app", CrashPoints: true, Notifies: true,
+			Name: "this app", CrashPoints: f.crashes, Notifies: true,
 			Stage: func(ctx context.Context, out string) error {
 				_, err := staged(ctx, stage.Local, out)
 				return err

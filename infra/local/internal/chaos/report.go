@@ -32,8 +32,8 @@ type Report struct {
 	// News is nil for a handler that does not tell of ends.
 	News *News `json:"news,omitempty"`
 
-	// Settle is how long after the faults everything that clients know of had
-	// ended; if it was not, how long that was waited for.
+	// Settle is how long after the faults the last transaction ended; if not all
+	// did, how long that was waited for.
 	Settle  time.Duration `json:"settleNanoseconds"`
 	Settled bool          `json:"settled"`
 	Outcome Outcome       `json:"outcome"`
@@ -122,9 +122,9 @@ func (r *Report) writeClients(b *strings.Builder) {
 		fmt.Fprintf(b, "  %d ends were told to the webhook, %d of them again; it refused %d at first\n", n.Told, n.Again, n.Refused)
 	}
 	if r.Settled {
-		fmt.Fprintf(b, "  everything had ended %.1f s after the faults\n", r.Settle.Seconds())
+		fmt.Fprintf(b, "  the last transaction ended %.1f s after the last fault\n", r.Settle.Seconds())
 	} else {
-		fmt.Fprintf(b, "  NOT everything had ended %.1f s after the faults\n", r.Settle.Seconds())
+		fmt.Fprintf(b, "  NOT everything had ended %.1f s after the last fault\n", r.Settle.Seconds())
 	}
 }
 
