@@ -59,7 +59,10 @@ func (r *run) judge(ctx context.Context) (*Report, error) {
 			r.show(Settling, open)
 		}
 	})
-	if err != nil && (ctx.Err() != nil || !errors.Is(err, errNotSettled)) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil && !errors.Is(err, errNotSettled) {
 		return nil, err
 	}
 	report.Settled, report.Settle = err == nil, time.Since(r.calmAt)
