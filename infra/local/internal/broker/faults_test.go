@@ -161,7 +161,7 @@ func TestDetachWhileReceiving(t *testing.T) {
 		f.hit(fault.ServiceBusDetach, fault.EventHubsDetach)
 		first.give(10)
 		first.wait("the detach", func() bool { return first.detached != nil })
-		wantCondition(t, from, first.detached, amqp.CondDetachForced)
+		wantCondition(t, from, first.ended(), amqp.CondDetachForced)
 		first.source.Close() // as the server does
 		f.hit()
 		second := receiver(t, f.Broker, amqp.Attach{Address: from})

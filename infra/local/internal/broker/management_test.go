@@ -148,7 +148,7 @@ func TestOwnerIsTold(t *testing.T) {
 	attach.Properties = map[string]any{epochProperty: int32(2)}
 	receiver(t, b, attach)
 	first.wait("the detach", func() bool { return first.detached != nil })
-	wantCondition(t, "the first", first.detached, amqp.CondLinkStolen)
+	wantCondition(t, "the first", first.ended(), amqp.CondLinkStolen)
 	attach.Properties = nil
 	attach.Conn = conn
 	_, _, err := b.OpenSource(t.Context(), attach, newPeer(t))

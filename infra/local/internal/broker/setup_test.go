@@ -113,6 +113,13 @@ func (p *peer) Detach(e *amqp.Error) {
 	p.tell()
 }
 
+// ended returns with what the link was detached.
+func (p *peer) ended() *amqp.Error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.detached
+}
+
 func (p *peer) tell() {
 	select {
 	case p.news <- struct{}{}:

@@ -126,7 +126,7 @@ func TestStoreFails(t *testing.T) {
 	s.let(errors.New("disk full"))
 	wantCondition(t, "the waiting sender", <-told, amqp.CondInternalError)
 	p.wait("the detach", func() bool { return p.detached != nil })
-	wantCondition(t, "the receiver", p.detached, amqp.CondInternalError)
+	wantCondition(t, "the receiver", p.ended(), amqp.CondInternalError)
 	put()
 	wantCondition(t, "the next message", <-told, amqp.CondInternalError)
 	if _, _, err := b.OpenSource(t.Context(), amqp.Attach{Conn: conn, Address: "orders"}, newPeer(t)); err == nil {
