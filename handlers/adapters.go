@@ -39,7 +39,9 @@ type adapters struct {
 // skipped. Every hub has it, and settings keep the trigger away from it.
 const gapGroup = "$Default"
 
-// openAdapters makes the connections. None of them waits for the other side.
+// openAdapters makes the connections that the functions which run here need;
+// the others stay nil, and nothing is there that could call them. None of them
+// waits for the other side.
 func openAdapters(s settings.Settings, logger *slog.Logger) (_ *adapters, err error) {
 	a := &adapters{settings: s}
 	defer func() {
@@ -48,45 +50,71 @@ func openAdapters(s settings.Settings, logger *slog.Logger) (_ *adapters, err er
 		}
 	}()
 	var credentials credentials
-	credential, err := credentials.of(s.EventHubs)
-	if err != nil {
-		return nil, err
+	if s.EventHubs.Used() {
+		if err := a.openEventHubs(&credentials); err != nil {
+			return nil, err
+		}
 	}
-	a.eventHubs = eventhubs.Connection{
-		ConnectionString: s.EventHubs.ConnectionString.Reveal(), Namespace: s.EventHubs.Address, Credential: credential,
+	if s.ServiceBus.Used() {
+		if err := a.openServiceBus(&credentials); err != nil {
+			return nil, err
+		}
 	}
-	if a.producer, err = eventhubs.Open(a.eventHubs, eventhubs.Options{Hub: s.EventHub, Timeout: s.Budgets.Accept}); err != nil {
-		return nil, err
-	}
-	if a.reader, err = eventhubs.OpenReader(a.eventHubs, eventhubs.Options{Hub: s.EventHub}, gapGroup); err != nil {
-		return nil, err
-	}
-	if credential, err = credentials.of(s.ServiceBus); err != nil {
-		return nil, err
-	}
-	a.serviceBus = servicebus.Connection{
-		ConnectionString: s.ServiceBus.ConnectionString.Reveal(), Namespace: s.ServiceBus.Address, Credential: credential,
-	}
-	if a.sender, err = servicebus.Open(a.serviceBus, servicebus.Options{}); err != nil {
-		return nil, err
-	}
-	if credential, err = credentials.of(s.CosmosDB); err != nil {
-		return nil, err
-	}
-	a.database, err = cosmosdb.Open(cosmosdb.Connection{
-		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
-	}, cosmosdb.Options{Database: s.Database})
-	if err != nil {
-		return nil, err
-	}
-	if a.stores, err = openStores(a.database); err != nil {
-		return nil, err
+	if s.CosmosDB.Used() {
+		if err := a.openCosmosDB(&credentials); err != nil {
+			return nil, err
+		}
 	}
 	if a.backends, err = openBackends(s); err != nil {
 		return nil, err
 	}
 	a.receiver, err = openReceiver(s, logger)
 	return a, err
+}
+
+func (a *adapters) openEventHubs(credentials *credentials) error {
+	s := a.settings
+	credential, err := credentials.of(s.EventHubs)
+	if err != nil {
+		return err
+	}
+	a.eventHubs = eventhubs.Connection{
+		ConnectionString: s.EventHubs.ConnectionString.Reveal(), Namespace: s.EventHubs.Address, Credential: credential,
+	}
+	if a.producer, err = eventhubs.Open(a.eventHubs, eventhubs.Options{Hub: s.EventHub, Timeout: s.Budgets.Accept}); err != nil {
+		return err
+	}
+	a.reader, err = eventhubs.OpenReader(a.eventHubs, eventhubs.Options{Hub: s.EventHub}, gapGroup)
+	return err
+}
+
+func (a *adapters) openServiceBus(credentials *credentials) error {
+	s := a.settings
+	credential, err := credentials.of(s.ServiceBus)
+	if err != nil {
+		return err
+	}
+	a.serviceBus = servicebus.Connection{
+		ConnectionString: s.ServiceBus.ConnectionString.Reveal(), Namespace: s.ServiceBus.Address, Credential: credential,
+	}
+	a.sender, err = servicebus.Open(a.serviceBus, servicebus.Options{})
+	return err
+}
+
+func (a *adapters) openCosmosDB(credentials *credentials) error {
+	s := a.settings
+	credential, err := credentials.of(s.CosmosDB)
+	if err != nil {
+		return err
+	}
+	a.database, err = cosmosdb.Open(cosmosdb.Connection{
+		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
+	}, cosmosdb.Options{Database: s.Database})
+	if err != nil {
+		return err
+	}
+	a.stores, err = openStores(a.database)
+	return err
 }
 
 func openBackends(s settings.Settings) (*backendclient.Client, error) {

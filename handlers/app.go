@@ -73,7 +73,7 @@ func assemble(s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
 		}),
 		readiness: newReadiness(p.checks, p.now, logger),
 	}
-	app.functions = app.table()
+	app.functions = app.running(app.table())
 	app.handler = newRouter(app.functions, app.events, logger)
 	app.closers = append(app.closers, writer.Close)
 	return app, nil

@@ -13,7 +13,17 @@ import (
 // checks ask the services what only they can answer, over connections of their
 // own: those that are open already may not have noticed an outage.
 func (a *adapters) checks() []check {
-	return []check{{"eventHubs", a.checkEventHubs}, {"serviceBus", a.checkServiceBus}, {"cosmosDB", a.database.Ping}}
+	var checks []check
+	if a.settings.EventHubs.Used() {
+		checks = append(checks, check{"eventHubs", a.checkEventHubs})
+	}
+	if a.settings.ServiceBus.Used() {
+		checks = append(checks, check{"serviceBus", a.checkServiceBus})
+	}
+	if a.settings.CosmosDB.Used() {
+		checks = append(checks, check{"cosmosDB", a.database.Ping})
+	}
+	return checks
 }
 
 // checkEventHubs reads the properties of the hub.

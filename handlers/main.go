@@ -62,7 +62,7 @@ func run(ctx context.Context, getenv func(string) string, stdout, stderr io.Writ
 		return exitFatal
 	}
 	server := customhandler.Server{Port: s.Port, Handler: app, Logger: logger, Grace: grace}
-	logger.Info("starting", "port", s.Port, "eventHubs", s.EventHubs, "serviceBus", s.ServiceBus, "cosmosDB", s.CosmosDB)
+	logger.Info("starting", "port", s.Port, "functions", s.Functions.String(), "eventHubs", s.EventHubs, "serviceBus", s.ServiceBus, "cosmosDB", s.CosmosDB)
 	err = server.Run(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

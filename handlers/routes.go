@@ -123,6 +123,11 @@ func (a *App) answering(fn func(w http.ResponseWriter, r *http.Request) error) h
 	})
 }
 
+// running returns the functions of the table that the host runs here.
+func (a *App) running(table []function) []function {
+	return slices.DeleteFunc(table, func(f function) bool { return !a.settings.Functions.Has(f.name) })
+}
+
 // newRouter serves the events at /<Function> and the HTTP functions below the
 // prefix. What is not in the table is answered with a problem. Paths are taken
 // as they are: a redirect to a cleaned one would turn a PUT into a GET.

@@ -55,8 +55,14 @@ type Connection struct {
 	ClientID string
 }
 
+// Used reports whether any function that runs here needs the service.
+func (c Connection) Used() bool { return c.Address != "" || c.ConnectionString.Set() }
+
 // String tells how the service is reached, without a secret.
 func (c Connection) String() string {
+	if !c.Used() {
+		return "not used"
+	}
 	if c.ConnectionString.Set() {
 		return "connection string " + hidden
 	}

@@ -13,7 +13,8 @@ var ports = []string{"FUNCTIONS_CUSTOMHANDLER_PORT", "FUNCTIONS_HTTPWORKER_PORT"
 
 // Load reads the settings from the environment. The error joins everything
 // that is wrong, one line each: the variable, its fault, and what is allowed.
-// No line shows a secret.
+// No line shows a secret. Connections are read if one of the functions that run
+// here needs them.
 func Load(getenv func(string) string) (Settings, error) {
 	var s Settings
 	var errs []error
@@ -24,12 +25,23 @@ func Load(getenv func(string) string) (Settings, error) {
 	}
 	note(s.loadPort(getenv))
 	var err error
-	s.EventHubs, err = connectionKinds.eventHubs.load(getenv)
+	s.Functions, err = loadFunctions(getenv)
 	note(err)
-	s.ServiceBus, err = connectionKinds.serviceBus.load(getenv)
-	note(err)
-	s.CosmosDB, err = connectionKinds.cosmosDB.load(getenv)
-	note(err)
+	use := s.Functions.use()
+	for _, c := range []struct {
+		needed bool
+		kind   connectionKind
+		into   *Connection
+	}{
+		{use.eventHubs, connectionKinds.eventHubs, &s.EventHubs},
+		{use.serviceBus, connectionKinds.serviceBus, &s.ServiceBus},
+		{use.cosmosDB, connectionKinds.cosmosDB, &s.CosmosDB},
+	} {
+		if c.needed {
+			*c.into, err = c.kind.load(getenv)
+			note(err)
+		}
+	}
 	backends := backendsAt(getenv("WEBSITE_HOSTNAME"))
 	for _, v := range variables {
 		note(v.load(&s, getenv, backends))

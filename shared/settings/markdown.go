@@ -29,6 +29,17 @@ credentials), ` + "`__clientId`" + ` names a user-assigned identity.
 			k.name, k.name, k.suffix, k.addressOf, k.name, k.name)
 	}
 	b.WriteString(`
+A connection is read if one of the functions that run here needs it. The host, and
+with it the handler, runs those that ` + "`" + functionsPrefix + "0`, `…1`" + ` and so on name, or
+all when there are none.
+
+| function | connections |
+|---|---|
+`)
+	for _, name := range FunctionNames() {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, functions[name])
+	}
+	b.WriteString(`
 ## Variables
 
 | variable | default | allowed | what it is |

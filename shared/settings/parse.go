@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,9 +93,10 @@ func address(field func(*Settings) *string) parser {
 	}}
 }
 
-// webhook reads a URL to which something leaves the system. A key in it would
-// show in logs, so that there is no query.
-func webhook(field func(*Settings) *string) parser {
+// safe reads a URL that nobody on the way may read or change: something leaves
+// the system to it, or keys come from it. A key in it would show in logs, so
+// that there is no query.
+func safe(field func(*Settings) *string) parser {
 	return parser{"a URL with https, or with http to this machine, without query; or nothing", func(s *Settings, value string) error {
 		if value == "" {
 			return nil
@@ -136,5 +138,46 @@ func level(field func(*Settings) *slog.Level) parser {
 			return field(s).UnmarshalText([]byte(value))
 		}
 		return errors.New("is not a level")
+	}}
+}
+
+// choice reads one of some values.
+func choice[T ~string](field func(*Settings) *T, values ...T) parser {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = string(v)
+	}
+	return parser{"one of " + strings.Join(names, ", "), func(s *Settings, value string) error {
+		if !slices.Contains(names, value) {
+			return errors.New("is none of them")
+		}
+		*field(s) = T(value)
+		return nil
+	}}
+}
+
+func truth(field func(*Settings) *bool) parser {
+	return parser{"true or false", func(s *Settings, value string) error {
+		if value != "true" && value != "false" {
+			return errors.New("is neither")
+		}
+		*field(s) = value == "true"
+		return nil
+	}}
+}
+
+// list reads values with commas between them.
+func list(field func(*Settings) *[]string) parser {
+	return parser{"values with commas between them, or nothing", func(s *Settings, value string) error {
+		var values []string
+		for v := range strings.SplitSeq(value, ",") {
+			if v = strings.TrimSpace(v); v != "" {
+				values = append(values, v)
+			} else if value != "" {
+				return errors.New("has an empty value")
+			}
+		}
+		*field(s) = values
+		return nil
 	}}
 }

@@ -74,6 +74,10 @@ func (s Settings) Rules() []Rule {
 			!s.Notify.On() || s.Notify.Key.Set()},
 		{[]string{"NOTIFY_SIGNING_KEY"}, "NOTIFY_SIGNING_KEY must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.Key)},
 		{[]string{"NOTIFY_SIGNING_KEY_PREVIOUS"}, "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.PreviousKey)},
+		{[]string{"AUTH_MODE", "AUTH_ISSUER"}, "AUTH_MODE entra needs AUTH_ISSUER: tokens are worth nothing without one who signs them",
+			s.Auth.Mode != AuthEntra || s.Auth.Issuer != ""},
+		{[]string{"AUTH_MODE", "AUTH_AUDIENCE"}, "AUTH_MODE entra needs AUTH_AUDIENCE: a token for another system must not open this one",
+			s.Auth.Mode != AuthEntra || len(s.Auth.Audiences) > 0},
 		less("LATER_MAX_SECONDS", b.LaterMax, "NOTIFY_HOURS", s.Notify.GiveUpAfter, "a notice is tried more than once"),
 		less("NOTIFY_HOURS", s.Notify.GiveUpAfter, "DOCUMENT_TTL_DAYS", b.DocumentTTL, "a notice must not expire with its transaction unnoticed"),
 	}

@@ -19,6 +19,10 @@ type Settings struct {
 	// Port is where the host expects the handler, on 127.0.0.1.
 	Port int
 
+	// Functions are those that the host runs here. A connection that none of
+	// them needs is not read and has no address.
+	Functions Functions
+
 	EventHubs  Connection
 	ServiceBus Connection
 	CosmosDB   Connection
@@ -34,11 +38,14 @@ type Settings struct {
 	// Sweep's timer hands over what the trigger has skipped there.
 	RelayQuiet time.Duration
 
-	Backends Backends
-	Budgets  Budgets
-	Writer   Writer
-	Fleet    Fleet
-	Notify   Notify
+	Backends  Backends
+	Budgets   Budgets
+	Writer    Writer
+	Fleet     Fleet
+	Notify    Notify
+	Auth      Auth
+	RateLimit RateLimit
+	Telemetry Telemetry
 
 	// CarrierDistanceKm is the distance between pickup and drop-off above which
 	// a third-party carrier is needed.
@@ -60,6 +67,12 @@ type Backends struct {
 	// Key is the function key that goes with every call, if the backends are
 	// functions that want one.
 	Key Secret
+	// Audience is whom a token of this app's identity is asked for, which goes
+	// with every call; "" is none.
+	Audience string
+	// ClientID names the managed identity whose token it is; "" is the default
+	// chain of credentials.
+	ClientID string
 	// Concurrency is how many calls to one backend are under way at most, in
 	// one handler: the total is this times the instances.
 	Concurrency int
@@ -116,6 +129,41 @@ type Notify struct {
 
 // On reports whether anybody is told.
 func (n Notify) On() bool { return n.URL != "" }
+
+// AuthMode is who checks the callers of the HTTP functions.
+type AuthMode string
+
+// The modes.
+const (
+	AuthOff   AuthMode = "off"   // nobody: on a developer's machine
+	AuthKeys  AuthMode = "keys"  // the host, by function keys
+	AuthEntra AuthMode = "entra" // the handler, by Entra ID's tokens
+)
+
+// Auth says which callers are let in.
+type Auth struct {
+	Mode AuthMode
+	// Issuer is who signs tokens: a URL below which its OpenID configuration is.
+	Issuer string
+	// Audiences are the values of "aud" that are taken.
+	Audiences []string
+}
+
+// RateLimit is what one caller may send to the HTTP functions of one handler.
+type RateLimit struct {
+	PerSecond float64 // requests; 0 is no limit
+	Burst     int     // requests at once
+}
+
+// Telemetry says where spans and metrics go, besides what the OpenTelemetry
+// SDK reads itself (OTEL_...).
+type Telemetry struct {
+	TraceFile  string // spans as JSON lines; "" is nowhere
+	Prometheus bool   // GET /metrics on the handler's own port
+	// OTLPScope is the scope of the token that goes with every export; "" is no
+	// token. OTLPClientID names the managed identity whose token it is.
+	OTLPScope, OTLPClientID string
+}
 
 // Writer is how Ingest groups events.
 type Writer struct {

@@ -65,6 +65,8 @@ func TestDefaults(t *testing.T) {
 		Notify:            settings.Notify{Source: "/fabrikam/drone-delivery", GiveUpAfter: 72 * time.Hour, Concurrency: 16},
 		CarrierDistanceKm: 40,
 		EventConcurrency:  256,
+		Auth:              settings.Auth{Mode: settings.AuthOff},
+		RateLimit:         settings.RateLimit{Burst: 100},
 		LogLevel:          slog.LevelInfo,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(settings.Secret{})); diff != "" {
@@ -97,6 +99,10 @@ func TestLoadReads(t *testing.T) {
 		{"receiver", []string{"NOTIFY_URL", "https://example.com/hook", "NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.URL }, "https://example.com/hook"},
 		{"receiver here", []string{"NOTIFY_URL", "http://127.0.0.1:1/hook", "NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.On() }, true},
 		{"no receiver, but a key", []string{"NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.On() }, false},
+		{"token", []string{"AUTH_MODE", "entra", "AUTH_ISSUER", "https://login.example.com/t/v2.0", "AUTH_AUDIENCE", "api://a, b"},
+			func(s settings.Settings) any { return s.Auth },
+			settings.Auth{Mode: settings.AuthEntra, Issuer: "https://login.example.com/t/v2.0", Audiences: []string{"api://a", "b"}}},
+		{"metrics page", []string{"PROMETHEUS_METRICS", "true"}, func(s settings.Settings) any { return s.Telemetry.Prometheus }, true},
 		{"key", []string{"BACKEND_KEY", "k"}, func(s settings.Settings) any { return s.Backends.Key.Reveal() }, "k"},
 	}
 	for _, test := range tests {
@@ -144,6 +150,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"source", []string{"NOTIFY_SOURCE", "a b"}, []string{`NOTIFY_SOURCE: "a b" is not one`}},
 		{"signing keys", []string{"NOTIFY_URL", "https://example.com", "NOTIFY_SIGNING_KEY", "whsk_verysecret", "NOTIFY_SIGNING_KEY_PREVIOUS", "@Microsoft.KeyVault(SecretUri=https://verysecret)"},
 			[]string{"NOTIFY_SIGNING_KEY must be whsk_", "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_"}},
+		{"mode", []string{"AUTH_MODE", "password"}, []string{`AUTH_MODE: "password" is none of them; allowed: one of off, keys, entra`}},
+		{"issuer on the way", []string{"AUTH_ISSUER", "http://login.example.com"}, []string{`AUTH_ISSUER: "http://login.example.com" is not safe from being read on its way`}},
+		{"audiences", []string{"AUTH_AUDIENCE", "a,,b"}, []string{`AUTH_AUDIENCE: "a,,b" has an empty value`}},
+		{"truth", []string{"PROMETHEUS_METRICS", "yes"}, []string{`PROMETHEUS_METRICS: "yes" is neither; allowed: true or false`}},
 		{"URL", []string{"BACKEND_DRONE_URL", "drones"}, []string{`BACKEND_DRONE_URL: "drones" is not such a URL`}},
 	}
 	for _, test := range tests {
@@ -196,6 +206,8 @@ func TestRules(t *testing.T) {
 		"NOTIFY_URL needs NOTIFY_SIGNING_KEY":                                        {"NOTIFY_URL", "https://example.com"},
 		"NOTIFY_SIGNING_KEY must be whsk_":                                           {"NOTIFY_SIGNING_KEY", "verysecret"},
 		"NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_":                                  {"NOTIFY_SIGNING_KEY_PREVIOUS", "verysecret"},
+		"AUTH_MODE entra needs AUTH_ISSUER":                                          {"AUTH_MODE", "entra", "AUTH_AUDIENCE", "a"},
+		"AUTH_MODE entra needs AUTH_AUDIENCE":                                        {"AUTH_MODE", "entra", "AUTH_ISSUER", "https://login.example.com"},
 		"LATER_MAX_SECONDS (5m0s) must be less than NOTIFY_HOURS":                    {"NOTIFY_HOURS", "0.05"},
 		"NOTIFY_HOURS (720h0m0s) must be less than DOCUMENT_TTL_DAYS":                {"NOTIFY_HOURS", "720"},
 	}

@@ -19,6 +19,7 @@ const (
 	groupName    = `\$Default|[A-Za-z0-9]([A-Za-z0-9._-]{0,48}[A-Za-z0-9])?`
 	databaseName = `[^/\\#?]{0,254}[^/\\#? ]`
 	filePath     = `[^\x00]*`
+	clientID     = `[0-9A-Za-z-]*`
 	ncrontab     = `\S+( \S+){5}`
 )
 
@@ -54,6 +55,10 @@ var variables = []variable{
 		address(func(s *Settings) *string { return &s.Backends.Delivery })},
 	{"BACKEND_KEY", "", "the function key sent with every call to a backend",
 		secret(func(s *Settings) *Secret { return &s.Backends.Key })},
+	{"BACKEND_AUDIENCE", "", "the audience of the backends: calls carry a token of this app's identity for it; nothing: no token",
+		reference(func(s *Settings) *string { return &s.Backends.Audience })},
+	{"BACKEND_CLIENT_ID", "", "the managed identity whose token that is; nothing: the default chain of credentials",
+		text(func(s *Settings) *string { return &s.Backends.ClientID }, clientID, "a client id, or nothing")},
 	{"BACKEND_CONCURRENCY", "256", "calls to one backend under way at most, in one handler",
 		whole(func(s *Settings) *int { return &s.Backends.Concurrency }, 1, 10_000)},
 	{"BREAKER_FAILURE_RATIO", "0.5", "the share of the latest calls to one backend that must have failed for its circuit breaker to open",
@@ -129,7 +134,7 @@ var variables = []variable{
 		decimal(func(s *Settings) *float64 { return &s.CarrierDistanceKm }, 0, 40_000)},
 
 	{"NOTIFY_URL", "", "where each transaction that comes to rest is told of (docs/notifications.md); nothing: nowhere",
-		webhook(func(s *Settings) *string { return &s.Notify.URL })},
+		safe(func(s *Settings) *string { return &s.Notify.URL })},
 	{"NOTIFY_SIGNING_KEY", "", "the key that signs what is sent there: whsk_ and 32 bytes in base64",
 		secret(func(s *Settings) *Secret { return &s.Notify.Key })},
 	{"NOTIFY_SIGNING_KEY_PREVIOUS", "", "the key before it, which signs as well while receivers learn the new one",
@@ -140,6 +145,26 @@ var variables = []variable{
 		span(func(s *Settings) *time.Duration { return &s.Notify.GiveUpAfter }, time.Hour, 0.001, 8760)},
 	{"NOTIFY_CONCURRENCY", "16", "calls to NOTIFY_URL under way at most, in one handler",
 		whole(func(s *Settings) *int { return &s.Notify.Concurrency }, 1, 10_000)},
+
+	{"AUTH_MODE", "off", "who checks the callers: nobody (off), the host by function keys (keys), the handler by Entra ID's tokens (entra); docs/security.md",
+		choice(func(s *Settings) *AuthMode { return &s.Auth.Mode }, AuthOff, AuthKeys, AuthEntra)},
+	{"AUTH_ISSUER", "", "who signs the tokens; its keys are found by its OpenID configuration",
+		safe(func(s *Settings) *string { return &s.Auth.Issuer })},
+	{"AUTH_AUDIENCE", "", "the audiences of tokens that are taken",
+		list(func(s *Settings) *[]string { return &s.Auth.Audiences })},
+	{"RATE_LIMIT_PER_SECOND", "0", "requests that one caller may send to the HTTP functions of one handler, the backends' not counted; 0 is no limit",
+		decimal(func(s *Settings) *float64 { return &s.RateLimit.PerSecond }, 0, 1_000_000)},
+	{"RATE_LIMIT_BURST", "100", "requests that it may send at once",
+		whole(func(s *Settings) *int { return &s.RateLimit.Burst }, 1, 1_000_000)},
+
+	{"TRACE_FILE", "", "a file to which spans are appended as JSON lines (docs/telemetry.md)",
+		text(func(s *Settings) *string { return &s.Telemetry.TraceFile }, filePath, "a path, or nothing")},
+	{"PROMETHEUS_METRICS", "false", "whether GET /metrics at the handler's own port shows the metrics, which the local host shows as /api/metrics",
+		truth(func(s *Settings) *bool { return &s.Telemetry.Prometheus })},
+	{"OTLP_AUTH_SCOPE", "", "the scope of the token that goes with what is exported to OTEL_EXPORTER_OTLP_ENDPOINT; nothing: no token",
+		reference(func(s *Settings) *string { return &s.Telemetry.OTLPScope })},
+	{"OTLP_CLIENT_ID", "", "the managed identity whose token that is; nothing: the default chain of credentials",
+		text(func(s *Settings) *string { return &s.Telemetry.OTLPClientID }, clientID, "a client id, or nothing")},
 
 	{"EVENT_CONCURRENCY", "256", "events of one function that run at once in one handler",
 		whole(func(s *Settings) *int { return &s.EventConcurrency }, 1, 10_000)},

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/fabrikam/drone-delivery/shared/settings"
+)
+
+// TestSettingsKnowEveryFunction holds the functions that settings knows to the
+// table.
+func TestSettingsKnowEveryFunction(t *testing.T) {
+	var names []string
+	for _, f := range newWorld(t).app.functions {
+		names = append(names, f.name)
+	}
+	slices.Sort(names)
+	if known := settings.FunctionNames(); !slices.Equal(known, names) {
+		t.Errorf("settings knows %v, the table has %v", known, names)
+	}
+}
+
+// TestBackendsAlone starts the real handler as the app of the backends: it has
+// no connection but Cosmos DB's.
+func TestBackendsAlone(t *testing.T) {
+	s, err := settings.Load(environment("http://127.0.0.1:1", "EventHubs", "", "ServiceBus", "",
+		"AzureFunctionsJobHost__functions__0", "Accounts", "AzureFunctionsJobHost__functions__1", "Ready"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, err := New(s, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := app.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	var asked []string
+	for _, c := range app.readiness.checks {
+		asked = append(asked, c.name)
+	}
+	if !slices.Equal(asked, []string{"cosmosDB"}) {
+		t.Errorf("Ready asks %v", asked)
+	}
+	for path, want := range map[string]int{"/api/deliveryrequests": http.StatusNotFound, "/Relay": http.StatusNotFound} {
+		w := httptest.NewRecorder()
+		app.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, nil))
+		if w.Code != want {
+			t.Errorf("%s: got %d, want %d", path, w.Code, want)
+		}
+	}
+	w := httptest.NewRecorder()
+	app.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/account/a", nil))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("Accounts does not answer: %d", w.Code)
+	}
+}

@@ -1,0 +1,110 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// functionsPrefix is the variable by which the host runs some of the functions
+// of an app only, one variable per function, counted from 0: an override of
+// "functions" in host.json (Microsoft Learn, "host.json reference for Azure
+// Functions", sections "functions" and "Override host.json values").
+const functionsPrefix = "AzureFunctionsJobHost__functions__"
+
+// uses says which connections a function needs.
+type uses struct{ eventHubs, serviceBus, cosmosDB bool }
+
+// String names them.
+func (u uses) String() string {
+	var names []string
+	for _, c := range []struct {
+		used bool
+		kind connectionKind
+	}{{u.eventHubs, connectionKinds.eventHubs}, {u.serviceBus, connectionKinds.serviceBus}, {u.cosmosDB, connectionKinds.cosmosDB}} {
+		if c.used {
+			names = append(names, c.kind.name)
+		}
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+var (
+	usesAll     = uses{eventHubs: true, serviceBus: true, cosmosDB: true}
+	usesQueues  = uses{serviceBus: true, cosmosDB: true}
+	usesNothing = uses{}
+)
+
+// functions are all functions of the app.
+var functions = map[string]uses{
+	"Ingest":                  {eventHubs: true, cosmosDB: true},
+	"Progress":                {cosmosDB: true},
+	"Relay":                   usesAll,
+	"Schedule":                usesQueues,
+	"Supervise":               usesQueues,
+	"Notify":                  usesQueues,
+	"DeadLetterDeliveries":    usesQueues,
+	"DeadLetterCompensations": usesQueues,
+	"DeadLetterNotifications": usesQueues,
+	"Sweep":                   usesAll,
+	"Operations":              usesQueues,
+	"Accounts":                {cosmosDB: true},
+	"Packages":                {cosmosDB: true},
+	"ThirdPartyDeliveries":    {cosmosDB: true},
+	"DroneDeliveries":         {cosmosDB: true},
+	"Drones":                  {cosmosDB: true},
+	"Deliveries":              {cosmosDB: true},
+	"Live":                    usesNothing,
+	"Ready":                   usesNothing,
+}
+
+// Functions are the functions that the host runs here; none stands for all.
+type Functions []string
+
+// Has reports whether a function runs here.
+func (f Functions) Has(name string) bool { return len(f) == 0 || slices.Contains(f, name) }
+
+// String lists them.
+func (f Functions) String() string {
+	if len(f) == 0 {
+		return "all"
+	}
+	return strings.Join(f, ", ")
+}
+
+// use returns the connections that these functions need.
+func (f Functions) use() uses {
+	var all uses
+	for name, u := range functions {
+		if f.Has(name) {
+			all.eventHubs = all.eventHubs || u.eventHubs
+			all.serviceBus = all.serviceBus || u.serviceBus
+			all.cosmosDB = all.cosmosDB || u.cosmosDB
+		}
+	}
+	return all
+}
+
+// FunctionNames returns the names of all functions, sorted.
+func FunctionNames() []string { return slices.Sorted(maps.Keys(functions)) }
+
+// loadFunctions reads the list up to the first number that is not set, as the
+// host does.
+func loadFunctions(getenv func(string) string) (Functions, error) {
+	var list Functions
+	for i := 0; ; i++ {
+		name := getenv(fmt.Sprint(functionsPrefix, i))
+		if name == "" {
+			return list, nil
+		}
+		if _, ok := functions[name]; !ok {
+			return nil, fmt.Errorf("%s%d: there is no function %q; allowed: %s",
+				functionsPrefix, i, name, strings.Join(FunctionNames(), ", "))
+		}
+		list = append(list, name)
+	}
+}

@@ -1,0 +1,77 @@
+package settings_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fabrikam/drone-delivery/shared/settings"
+)
+
+// running is an environment in which the host runs these functions alone.
+func running(without []string, functions ...string) func(string) string {
+	var changes []string
+	for _, name := range without {
+		changes = append(changes, name, "")
+	}
+	for i, f := range functions {
+		changes = append(changes, fmt.Sprint("AzureFunctionsJobHost__functions__", i), f)
+	}
+	return env(changes...)
+}
+
+func TestConnectionsAreReadWhereTheyAreNeeded(t *testing.T) {
+	all := []string{"EventHubs", "ServiceBus", "CosmosDB"}
+	tests := []struct {
+		functions []string
+		needed    []string
+	}{
+		{nil, all},
+		{[]string{"Live", "Ready"}, nil},
+		{[]string{"Accounts", "Packages", "ThirdPartyDeliveries", "DroneDeliveries", "Drones", "Deliveries", "Live", "Ready"}, []string{"CosmosDB"}},
+		{[]string{"Progress"}, []string{"CosmosDB"}},
+		{[]string{"Ingest"}, []string{"EventHubs", "CosmosDB"}},
+		{[]string{"Schedule", "Live"}, []string{"ServiceBus", "CosmosDB"}},
+		{[]string{"Relay"}, all},
+	}
+	for _, test := range tests {
+		t.Run(strings.Join(test.functions, "+"), func(t *testing.T) {
+			_, err := settings.Load(running(all, test.functions...))
+			for _, name := range all {
+				needed := strings.Contains(strings.Join(test.needed, " "), name)
+				if asked := err != nil && strings.Contains(err.Error(), name+": is not set"); asked != needed {
+					t.Errorf("%s: asked for: %t, needed: %t; %v", name, asked, needed, err)
+				}
+			}
+			s, err := settings.Load(running(nil, test.functions...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, c := range map[string]settings.Connection{"EventHubs": s.EventHubs, "ServiceBus": s.ServiceBus, "CosmosDB": s.CosmosDB} {
+				if needed := strings.Contains(strings.Join(test.needed, " "), name); c.Used() != needed {
+					t.Errorf("%s is %s", name, c)
+				}
+			}
+			for _, f := range settings.FunctionNames() {
+				here := len(test.functions) == 0 || strings.Contains(" "+strings.Join(test.functions, " ")+" ", " "+f+" ")
+				if s.Functions.Has(f) != here {
+					t.Errorf("%s runs here: %t", f, !here)
+				}
+			}
+		})
+	}
+}
+
+func TestFunctionsAreReadAsTheHostReadsThem(t *testing.T) {
+	s, err := settings.Load(env("AzureFunctionsJobHost__functions__0", "Live", "AzureFunctionsJobHost__functions__2", "Ready"))
+	if err != nil || s.Functions.String() != "Live" {
+		t.Errorf("got %s, %v", s.Functions, err)
+	}
+	_, err = settings.Load(running(nil, "Live", "Ingst"))
+	if err == nil || !strings.HasPrefix(err.Error(), `AzureFunctionsJobHost__functions__1: there is no function "Ingst"; allowed: Accounts, `) {
+		t.Errorf("got %v", err)
+	}
+	if s, err = settings.Load(env()); err != nil || s.Functions.String() != "all" {
+		t.Errorf("got %s, %v", s.Functions, err)
+	}
+}
