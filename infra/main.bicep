@@ -1,0 +1,400 @@
+// Everything that drone delivery runs on in Azure: two Flex Consumption apps from
+// one package, Event Hubs, Service Bus, Cosmos DB, storage and monitoring. There
+// is no key in it but where authMode is keys: all services take tokens of the
+// apps' identities only, each with the least roles on the entities that it uses.
+//
+// azd provision deploys it, azd down --purge removes it all, the vault too.
+
+targetScope = 'subscription'
+
+import { roles } from 'modules/roles.bicep'
+import { sizes } from 'sizes.bicep'
+
+@minLength(1)
+@maxLength(64)
+@description('Name of the azd environment; part of the names of what is made.')
+param environmentName string
+
+@minLength(1)
+@metadata({ azd: { type: 'location' } })
+@description('Region of everything. It must have Flex Consumption.')
+param location string
+
+@description('Who deploys, and gets the same data roles as the apps for debugging; empty: nobody.')
+param principalId string = ''
+
+@allowed(['User', 'Group', 'ServicePrincipal'])
+param principalType string = 'User'
+
+@allowed(['small', 'standard', 'large'])
+@description('What it is made for: sizes.bicep and docs/capacity.md.')
+param size string = 'small'
+
+@description('What differs from the size, in its form, such as { workflow: { maximumInstanceCount: 100 } }.')
+param overrides object = {}
+
+@allowed(['entra', 'keys'])
+@description('How callers are known: by Entra ID tokens, or by function keys.')
+param authMode string = 'entra'
+
+@description('Entra ID tenant of the callers; empty: the tenant of the subscription.')
+param authTenantId string = ''
+
+@description('Client id of the app registration that callers of the workflow ask tokens for. For entra.')
+param workflowAuthClientId string = ''
+
+@description('Client id of the app registration of the backends. For entra.')
+param backendsAuthClientId string = ''
+
+@description('Private endpoints for storage, Event Hubs, Service Bus, Cosmos DB and the vault, and no public access to them. The subscription must have the provider Microsoft.App registered.')
+param vnetEnabled bool = false
+
+@description('Send the handler\'s traces and metrics to Azure Monitor by OTLP. A preview of Azure Monitor: where it can\'t be had, set it to false.')
+param otlpIngestion bool = true
+
+@description('Mail address that alerts go to; empty: they show in the portal only.')
+param alertEmail string = ''
+
+@description('Where each transaction that comes to rest is told of; empty: nowhere. docs/notifications.md.')
+param notifyUrl string = ''
+
+@secure()
+@description('The key that signs these notices: whsk_ and 32 bytes in base64.')
+param notifySigningKey string = ''
+
+@secure()
+@description('The key before it, while receivers learn the new one.')
+param notifySigningKeyPrevious string = ''
+
+@minValue(0)
+@description('Requests per second that one caller may send to the HTTP functions of one instance; 0: no limit.')
+param rateLimitPerSecond int = 0
+
+@minValue(1)
+@description('Requests at once above that.')
+param rateLimitBurst int = 100
+
+var hubName = 'delivery-requests'
+var consumerGroup = 'relay' // of the trigger; Relay also reads $Default, which is always there
+var deliveriesQueue = 'deliveries'
+var compensationsQueue = 'compensations'
+var notificationsQueue = 'notifications'
+var queueNames = [deliveriesQueue, compensationsQueue, notificationsQueue]
+var databaseName = 'fabrikam'
+var packageContainers = { workflow: 'app-package-workflow', backends: 'app-package-backends' }
+
+var token = toLower(uniqueString(subscription().id, environmentName, location))
+var tags = { 'azd-env-name': environmentName }
+var chosen = union(sizes[size], overrides)
+var notifies = !empty(notifyUrl)
+var notifiesWithPrevious = notifies && !empty(notifySigningKeyPrevious)
+var entra = authMode == 'entra'
+var needsVault = notifies || !entra
+
+// Evaluated where they are used, so that a deployment that lacks one stops.
+var workflowClientId = entra && empty(workflowAuthClientId) ? fail('authMode is entra and workflowAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set WORKFLOW_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : workflowAuthClientId
+var backendsClientId = entra && empty(backendsAuthClientId) ? fail('authMode is entra and backendsAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set BACKENDS_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : backendsAuthClientId
+var signingKey = notifies && empty(notifySigningKey) ? fail('notifyUrl is set and notifySigningKey is not: set NOTIFY_SIGNING_KEY, so that the receiver can tell who sends') : notifySigningKey
+
+var issuer = '${environment().authentication.loginEndpoint}${empty(authTenantId) ? tenant().tenantId : authTenantId}/v2.0'
+
+resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
+  name: 'rg-${environmentName}'
+  location: location
+  tags: tags
+}
+
+module workflowIdentity 'modules/identity.bicep' = {
+  scope: group
+  name: 'workflow-identity'
+  params: { name: 'id-workflow-${token}', location: location, tags: tags }
+}
+
+module backendsIdentity 'modules/identity.bicep' = {
+  scope: group
+  name: 'backends-identity'
+  params: { name: 'id-backends-${token}', location: location, tags: tags }
+}
+
+var appPrincipalIds = [workflowIdentity.outputs.principalId, backendsIdentity.outputs.principalId]
+var developerIds = empty(principalId) ? [] : [principalId]
+
+module monitoring 'modules/monitoring.bicep' = {
+  scope: group
+  name: 'monitoring'
+  params: {
+    location: location
+    tags: tags
+    workspaceName: 'log-${token}'
+    applicationInsightsName: 'appi-${token}'
+    publisherIds: appPrincipalIds
+  }
+}
+
+module otlp 'modules/otlp.bicep' = if (otlpIngestion) {
+  scope: group
+  name: 'otlp'
+  params: {
+    location: location
+    tags: tags
+    monitorWorkspaceName: 'amw-${token}'
+    endpointName: 'dce-${token}'
+    ruleName: 'dcr-${token}'
+    workspaceId: monitoring.outputs.workspaceId
+    applicationInsightsId: monitoring.outputs.applicationInsightsId
+    publisherIds: appPrincipalIds
+  }
+}
+
+var monitorWorkspaceId = otlpIngestion ? otlp!.outputs.monitorWorkspaceId : ''
+
+// Storage Blob Data Owner on the account is what a host needs at least (Microsoft
+// Learn, "Connecting to host storage with an identity"); it includes the package.
+module storage 'modules/storage.bicep' = {
+  scope: group
+  name: 'storage'
+  params: {
+    name: 'st${token}'
+    location: location
+    tags: tags
+    zoneRedundant: chosen.zoneRedundant
+    publicAccess: !vnetEnabled
+    containers: [packageContainers.workflow, packageContainers.backends]
+    access: concat(
+      map(appPrincipalIds, id => { principalId: id, principalType: 'ServicePrincipal', role: roles.storageBlobDataOwner }),
+      map(developerIds, id => { principalId: id, principalType: principalType, role: roles.storageBlobDataOwner })
+    )
+  }
+}
+
+module eventHubs 'modules/eventhubs.bicep' = {
+  scope: group
+  name: 'event-hubs'
+  params: {
+    name: 'evhns-${token}'
+    location: location
+    tags: tags
+    sku: chosen.eventHubs.sku
+    units: chosen.eventHubs.units
+    maximumUnits: chosen.eventHubs.maximumUnits
+    publicAccess: !vnetEnabled
+    hubs: [
+      { name: hubName, partitions: chosen.eventHubs.partitions, retentionHours: 168, consumerGroups: [consumerGroup] }
+    ]
+    access: concat(
+      [
+        { principalId: workflowIdentity.outputs.principalId, principalType: 'ServicePrincipal', role: roles.eventHubsDataSender }
+        { principalId: workflowIdentity.outputs.principalId, principalType: 'ServicePrincipal', role: roles.eventHubsDataReceiver }
+      ],
+      map(developerIds, id => { principalId: id, principalType: principalType, role: roles.eventHubsDataSender }),
+      map(developerIds, id => { principalId: id, principalType: principalType, role: roles.eventHubsDataReceiver })
+    )
+  }
+}
+
+// Sender and Receiver are what the functions do. Owner is the one role beyond
+// that: target-based scaling asks for the length of the queue, which takes Manage
+// (Microsoft Learn, "Target-based scaling", and "Scaling permissions" of the
+// Service Bus trigger); with less it falls back to peeking, and scales late.
+module serviceBus 'modules/servicebus.bicep' = {
+  scope: group
+  name: 'service-bus'
+  params: {
+    name: 'sbns-${token}'
+    location: location
+    tags: tags
+    sku: vnetEnabled ? 'Premium' : chosen.serviceBus.sku // Standard has no private endpoints
+    messagingUnits: chosen.serviceBus.messagingUnits
+    publicAccess: !vnetEnabled
+    queues: map(queueNames, queue => {
+      name: queue
+      lockDuration: 'PT1M'
+      timeToLive: 'P14D'
+      duplicateWindow: 'PT10M'
+      maxDeliveryCount: 10
+      maxMegabytes: chosen.serviceBus.maxMegabytes
+    })
+    access: concat(
+      [
+        { principalId: workflowIdentity.outputs.principalId, principalType: 'ServicePrincipal', role: roles.serviceBusDataSender }
+        { principalId: workflowIdentity.outputs.principalId, principalType: 'ServicePrincipal', role: roles.serviceBusDataReceiver }
+        { principalId: workflowIdentity.outputs.principalId, principalType: 'ServicePrincipal', role: roles.serviceBusDataOwner }
+      ],
+      map(developerIds, id => { principalId: id, principalType: principalType, role: roles.serviceBusDataSender }),
+      map(developerIds, id => { principalId: id, principalType: principalType, role: roles.serviceBusDataReceiver })
+    )
+  }
+}
+
+module cosmos 'modules/cosmos.bicep' = {
+  scope: group
+  name: 'cosmos'
+  params: {
+    name: 'cosmos-${token}'
+    location: location
+    tags: tags
+    serverless: chosen.cosmos.serverless
+    throughput: chosen.cosmos.throughput
+    zoneRedundant: chosen.zoneRedundant
+    publicAccess: !vnetEnabled
+    databaseName: databaseName
+    principalIds: {
+      workflow: workflowIdentity.outputs.principalId
+      backends: backendsIdentity.outputs.principalId
+    }
+    developerId: principalId
+  }
+}
+
+module vault 'modules/keyvault.bicep' = if (needsVault) {
+  scope: group
+  name: 'vault'
+  params: {
+    name: 'kv-${token}'
+    location: location
+    tags: tags
+    publicAccess: !vnetEnabled
+    hasSigningKey: notifies
+    signingKey: signingKey
+    hasPreviousKey: notifiesWithPrevious
+    previousSigningKey: notifySigningKeyPrevious
+    readerId: workflowIdentity.outputs.principalId
+  }
+}
+
+module network 'modules/network.bicep' = if (vnetEnabled) {
+  scope: group
+  name: 'network'
+  params: {
+    location: location
+    tags: tags
+    token: token
+    targets: concat([
+      { name: 'blob', id: storage.outputs.id, groupId: 'blob', zone: 'blob' }
+      { name: 'queue', id: storage.outputs.id, groupId: 'queue', zone: 'queue' }
+      { name: 'table', id: storage.outputs.id, groupId: 'table', zone: 'table' }
+      { name: 'event-hubs', id: eventHubs.outputs.id, groupId: 'namespace', zone: 'bus' }
+      { name: 'service-bus', id: serviceBus.outputs.id, groupId: 'namespace', zone: 'bus' }
+      { name: 'cosmos', id: cosmos.outputs.id, groupId: 'Sql', zone: 'cosmos' }
+    ], needsVault ? [
+      { name: 'vault', id: vault!.outputs.id, groupId: 'vault', zone: 'vault' }
+    ] : [])
+  }
+}
+
+module apps 'modules/apps.bicep' = {
+  scope: group
+  name: 'apps'
+  params: {
+    location: location
+    tags: tags
+    token: token
+    environmentName: environmentName
+    sizing: chosen
+    identities: {
+      workflow: {
+        id: workflowIdentity.outputs.id
+        clientId: workflowIdentity.outputs.clientId
+        principalId: workflowIdentity.outputs.principalId
+      }
+      backends: {
+        id: backendsIdentity.outputs.id
+        clientId: backendsIdentity.outputs.clientId
+        principalId: backendsIdentity.outputs.principalId
+      }
+    }
+    auth: {
+      mode: authMode
+      issuer: issuer
+      workflowClientId: workflowClientId
+      backendsClientId: backendsClientId
+    }
+    rateLimit: { perSecond: rateLimitPerSecond, burst: rateLimitBurst }
+    storage: storage.outputs.endpoints
+    packageContainers: packageContainers
+    subnetIds: vnetEnabled ? network!.outputs.subnetIds : { workflow: '', backends: '' }
+    applicationInsightsConnectionString: monitoring.outputs.connectionString
+    otlp: {
+      enabled: otlpIngestion
+      tracesUrl: otlpIngestion ? otlp!.outputs.tracesUrl : ''
+      metricsUrl: otlpIngestion ? otlp!.outputs.metricsUrl : ''
+    }
+    entities: {
+      cosmosEndpoint: cosmos.outputs.endpoint
+      database: databaseName
+      eventHubsNamespace: eventHubs.outputs.fullyQualifiedNamespace
+      hub: hubName
+      consumerGroup: consumerGroup
+      serviceBusNamespace: serviceBus.outputs.fullyQualifiedNamespace
+      deliveriesQueue: deliveriesQueue
+      compensationsQueue: compensationsQueue
+      notificationsQueue: notificationsQueue
+    }
+    vaultName: needsVault ? vault!.outputs.name : ''
+    notify: {
+      enabled: notifies
+      url: notifyUrl
+      signingKey: notifies ? vault!.outputs.signingKeyReference : ''
+      hasPreviousKey: notifiesWithPrevious
+      previousSigningKey: notifies ? vault!.outputs.previousSigningKeyReference : ''
+    }
+  }
+}
+
+module alerts 'modules/alerts.bicep' = {
+  scope: group
+  name: 'alerts'
+  params: {
+    location: location
+    tags: tags
+    namePrefix: token
+    actionGroupEmail: alertEmail
+    workspaceId: monitoring.outputs.workspaceId
+    applicationInsightsId: monitoring.outputs.applicationInsightsId
+    monitorWorkspaceId: monitorWorkspaceId
+    eventHubNamespaceId: eventHubs.outputs.id
+    hubNames: [hubName]
+    serviceBusNamespaceId: serviceBus.outputs.id
+    queueNames: queueNames
+    cosmosAccountId: cosmos.outputs.id
+    storageAccountId: storage.outputs.id
+    workflowAppId: apps.outputs.workflowId
+    backendsAppId: apps.outputs.backendsId
+  }
+}
+
+module workbook 'modules/workbook.bicep' = {
+  scope: group
+  name: 'workbook'
+  params: {
+    location: location
+    tags: tags
+    workspaceId: monitoring.outputs.workspaceId
+    applicationInsightsId: monitoring.outputs.applicationInsightsId
+    monitorWorkspaceId: monitorWorkspaceId
+    eventHubNamespaceId: eventHubs.outputs.id
+    serviceBusNamespaceId: serviceBus.outputs.id
+    cosmosAccountId: cosmos.outputs.id
+  }
+}
+
+// azd keeps these in .azure/<environment>/.env; infra/hooks reads them.
+output AZURE_LOCATION string = location
+output AZURE_TENANT_ID string = tenant().tenantId
+output AZURE_RESOURCE_GROUP string = group.name
+output AUTH_MODE string = authMode
+output WORKFLOW_AUDIENCE string = entra ? 'api://${workflowClientId}' : ''
+output BACKENDS_AUDIENCE string = entra ? 'api://${backendsClientId}' : ''
+output WORKFLOW_IDENTITY_PRINCIPAL_ID string = workflowIdentity.outputs.principalId
+output WORKFLOW_APP_NAME string = apps.outputs.workflowName
+output WORKFLOW_URL string = apps.outputs.workflowUrl
+output BACKENDS_APP_NAME string = apps.outputs.backendsName
+output BACKENDS_URL string = apps.outputs.backendsUrl
+output EVENTHUBS_NAMESPACE string = eventHubs.outputs.fullyQualifiedNamespace
+output SERVICEBUS_NAMESPACE string = serviceBus.outputs.fullyQualifiedNamespace
+output COSMOSDB_ENDPOINT string = cosmos.outputs.endpoint
+output STORAGE_ACCOUNT_NAME string = storage.outputs.name
+output STORAGE_BLOB_ENDPOINT string = storage.outputs.endpoints.blob
+output WORKFLOW_DEPLOYMENT_CONTAINER string = packageContainers.workflow
+output BACKENDS_DEPLOYMENT_CONTAINER string = packageContainers.backends
+output APPLICATIONINSIGHTS_CONNECTION_STRING string = monitoring.outputs.connectionString

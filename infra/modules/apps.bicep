@@ -1,0 +1,215 @@
+// The two apps: one package, which functions of it run where, and the settings
+// of each. docs/settings.md says what the handler makes of them.
+
+import { size } from '../sizes.bicep'
+
+param location string
+param tags object
+@description('Part of the names.')
+param token string
+param environmentName string
+param sizing size
+param identities { workflow: identity, backends: identity }
+param auth authentication
+param rateLimit { perSecond: int, burst: int }
+param storage { blob: string, queue: string, table: string }
+param packageContainers { workflow: string, backends: string }
+@description('Where calls go out from; empty: no virtual network.')
+param subnetIds { workflow: string, backends: string }
+param applicationInsightsConnectionString string
+@description('Where the handler sends its telemetry by OTLP.')
+param otlp { enabled: bool, tracesUrl: string, metricsUrl: string }
+param entities entityNames
+@description('For authMode keys.')
+param vaultName string
+@description('Who is told of transactions that come to rest. The keys are Key Vault references.')
+param notify { enabled: bool, url: string, signingKey: string, hasPreviousKey: bool, previousSigningKey: string }
+
+type identity = {
+  id: string
+  clientId: string
+  principalId: string
+}
+
+type authentication = {
+  mode: 'entra' | 'keys'
+  issuer: string
+  workflowClientId: string
+  backendsClientId: string
+}
+
+type entityNames = {
+  cosmosEndpoint: string
+  database: string
+  eventHubsNamespace: string
+  hub: string
+  consumerGroup: string
+  serviceBusNamespace: string
+  deliveriesQueue: string
+  compensationsQueue: string
+  notificationsQueue: string
+}
+
+// Live and Ready are in both.
+var workflowFunctions = [
+  'Ingest'
+  'Progress'
+  'Relay'
+  'Schedule'
+  'Supervise'
+  'Notify'
+  'DeadLetterDeliveries'
+  'DeadLetterCompensations'
+  'DeadLetterNotifications'
+  'Sweep'
+  'Operations'
+  'Live'
+  'Ready'
+]
+var backendsFunctions = [
+  'Accounts'
+  'Packages'
+  'ThirdPartyDeliveries'
+  'DroneDeliveries'
+  'Drones'
+  'Deliveries'
+  'Live'
+  'Ready'
+]
+
+var entra = auth.mode == 'entra'
+// Tokens of version 2 name the client id, those of version 1 the URI.
+var workflowAudiences = entra ? ['api://${auth.workflowClientId}', auth.workflowClientId] : []
+var backendsAudiences = entra ? ['api://${auth.backendsClientId}', auth.backendsClientId] : []
+
+// One endpoint per signal: with OTEL_EXPORTER_OTLP_ENDPOINT the host would send
+// there, too, without a token. Azure Monitor wants exponential histograms.
+var otlpSettings = otlp.enabled ? {
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: otlp.tracesUrl
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: otlp.metricsUrl
+  OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION: 'base2_exponential_bucket_histogram'
+  OTLP_AUTH_SCOPE: 'https://monitor.azure.com/.default'
+} : {}
+var commonSettings = union({
+  AUTH_MODE: auth.mode
+  CosmosDB__accountEndpoint: entities.cosmosEndpoint
+  CosmosDB__credential: 'managedidentity'
+  COSMOSDB_DATABASE: entities.database
+  LOG_LEVEL: sizing.logLevel
+  OTEL_RESOURCE_ATTRIBUTES: 'service.namespace=drone-delivery,deployment.environment.name=${environmentName}'
+  OTEL_TRACES_SAMPLER: 'parentbased_traceidratio'
+  OTEL_TRACES_SAMPLER_ARG: sizing.traceRatio
+}, entra ? { AUTH_ISSUER: auth.issuer } : {}, otlpSettings)
+
+module backends 'functionapp.bicep' = {
+  name: 'backends'
+  params: {
+    location: location
+    tags: tags
+    serviceName: 'backends'
+    appName: 'func-backends-${token}'
+    planName: 'plan-backends-${token}'
+    size: sizing.backends
+    zoneRedundant: sizing.zoneRedundant
+    updateStrategy: sizing.updateStrategy
+    identityId: identities.backends.id
+    identityClientId: identities.backends.clientId
+    functions: backendsFunctions
+    packageContainer: packageContainers.backends
+    storage: storage
+    applicationInsightsConnectionString: applicationInsightsConnectionString
+    subnetId: subnetIds.backends
+    auth: { enabled: entra, issuer: auth.issuer, clientId: auth.backendsClientId, audiences: backendsAudiences }
+    settings: union(commonSettings, {
+      CosmosDB__clientId: identities.backends.clientId
+      FLEET_DRONES: string(sizing.fleet.drones)
+      FLEET_ZONES: string(sizing.fleet.zones)
+      FLIGHT_TIME_SCALE: sizing.fleet.timeScale
+      OTEL_SERVICE_NAME: 'backends'
+    }, entra ? {
+      AUTH_AUDIENCE: join(backendsAudiences, ',')
+    } : {}, otlp.enabled ? {
+      OTLP_CLIENT_ID: identities.backends.clientId
+    } : {})
+  }
+}
+
+module backendsKey 'backendskey.bicep' = if (!entra) {
+  name: 'backends-key'
+  params: {
+    appName: backends.outputs.name
+    vaultName: vaultName
+    readerId: identities.workflow.principalId
+  }
+}
+
+var backendsApi = '${backends.outputs.url}/api'
+var backendSettings = entra ? {
+  AUTH_AUDIENCE: join(workflowAudiences, ',')
+  BACKEND_AUDIENCE: 'api://${auth.backendsClientId}'
+  BACKEND_CLIENT_ID: identities.workflow.clientId
+} : {
+  BACKEND_KEY: backendsKey!.outputs.reference
+}
+var notifySettings = notify.enabled ? union({
+  NOTIFY_URL: notify.url
+  NOTIFY_SIGNING_KEY: notify.signingKey
+}, notify.hasPreviousKey ? {
+  NOTIFY_SIGNING_KEY_PREVIOUS: notify.previousSigningKey
+} : {}) : {}
+var rateSettings = rateLimit.perSecond == 0 ? {} : {
+  RATE_LIMIT_PER_SECOND: string(rateLimit.perSecond)
+  RATE_LIMIT_BURST: string(rateLimit.burst)
+}
+
+module workflow 'functionapp.bicep' = {
+  name: 'workflow'
+  params: {
+    location: location
+    tags: tags
+    serviceName: 'workflow'
+    appName: 'func-workflow-${token}'
+    planName: 'plan-workflow-${token}'
+    size: sizing.workflow
+    zoneRedundant: sizing.zoneRedundant
+    updateStrategy: sizing.updateStrategy
+    identityId: identities.workflow.id
+    identityClientId: identities.workflow.clientId
+    functions: workflowFunctions
+    packageContainer: packageContainers.workflow
+    storage: storage
+    applicationInsightsConnectionString: applicationInsightsConnectionString
+    subnetId: subnetIds.workflow
+    auth: { enabled: entra, issuer: auth.issuer, clientId: auth.workflowClientId, audiences: workflowAudiences }
+    settings: union(commonSettings, {
+      BACKEND_ACCOUNT_URL: backendsApi
+      BACKEND_PACKAGE_URL: backendsApi
+      BACKEND_TRANSPORTATION_URL: backendsApi
+      BACKEND_DRONE_URL: backendsApi
+      BACKEND_DELIVERY_URL: backendsApi
+      CosmosDB__clientId: identities.workflow.clientId
+      EventHubs__fullyQualifiedNamespace: entities.eventHubsNamespace
+      EventHubs__credential: 'managedidentity'
+      EventHubs__clientId: identities.workflow.clientId
+      EVENTHUB_NAME: entities.hub
+      EVENTHUB_CONSUMER_GROUP: entities.consumerGroup
+      ServiceBus__fullyQualifiedNamespace: entities.serviceBusNamespace
+      ServiceBus__credential: 'managedidentity'
+      ServiceBus__clientId: identities.workflow.clientId
+      DELIVERIES_QUEUE: entities.deliveriesQueue
+      COMPENSATIONS_QUEUE: entities.compensationsQueue
+      NOTIFICATIONS_QUEUE: entities.notificationsQueue
+      SWEEP_SCHEDULE: '*/30 * * * * *'
+      OTEL_SERVICE_NAME: 'workflow'
+    }, backendSettings, notifySettings, rateSettings, otlp.enabled ? {
+      OTLP_CLIENT_ID: identities.workflow.clientId
+    } : {})
+  }
+}
+
+output workflowId string = workflow.outputs.id
+output workflowName string = workflow.outputs.name
+output workflowUrl string = workflow.outputs.url
+output backendsId string = backends.outputs.id
+output backendsName string = backends.outputs.name
+output backendsUrl string = backends.outputs.url

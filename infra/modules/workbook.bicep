@@ -1,0 +1,41 @@
+// The workbook: workbook.json with this deployment's resources put in.
+
+param location string
+param tags object
+
+@description('Log Analytics workspace of Application Insights.')
+param workspaceId string
+param applicationInsightsId string
+
+@description('Azure Monitor workspace that metrics of the handler arrive in. Empty: there is none, and the charts of these metrics are hidden.')
+param monitorWorkspaceId string = ''
+
+param eventHubNamespaceId string
+param serviceBusNamespaceId string
+param cosmosAccountId string
+
+var places = {
+  '##workspace##': workspaceId
+  '##applicationInsights##': applicationInsightsId
+  '##monitorWorkspace##': monitorWorkspaceId
+  '##eventHubs##': eventHubNamespaceId
+  '##serviceBus##': serviceBusNamespaceId
+  '##cosmosDB##': cosmosAccountId
+}
+
+resource workbook 'Microsoft.Insights/workbooks@2023-06-01' = {
+  // A workbook's name is a GUID.
+  name: guid(resourceGroup().id, 'drone-delivery')
+  location: location
+  tags: tags
+  kind: 'shared'
+  properties: {
+    displayName: 'Drone delivery'
+    category: 'workbook'
+    version: 'Notebook/1.0'
+    sourceId: applicationInsightsId
+    serializedData: reduce(items(places), loadTextContent('workbook.json'), (text, place) => replace(string(text), place.key, place.value))
+  }
+}
+
+output workbookId string = workbook.id
