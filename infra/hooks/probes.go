@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+)
+
+const (
+	// probeName is of the blob and of the document that are asked for.
+	probeName = "hooks-role-probe"
+	// blobVersion and cosmosVersion are versions of the REST APIs.
+	blobVersion   = "2024-08-04"
+	cosmosVersion = "2020-11-05"
+)
+
+// probe is one thing that works only with its role.
+type probe struct {
+	name string
+	try  func(context.Context) error
+}
+
+// probes are what the deployment that follows needs: the containers that the
+// apps' packages are uploaded to, and the database, whose roles are assigned by
+// Cosmos DB itself and not by Azure Resource Manager.
+func (h *hook) probes() ([]probe, error) {
+	values, err := h.env.need(envTenant, envBlobs, envWorkflowContainer, envBackendsContainer, envCosmosDB)
+	if err != nil {
+		return nil, err
+	}
+	database, err := h.database()
+	if err != nil {
+		return nil, err
+	}
+	cred, err := h.credential(values[envTenant])
+	if err != nil {
+		return nil, err
+	}
+	blobs := newREST(values[envBlobs],
+		runtime.NewBearerTokenPolicy(cred, []string{"https://storage.azure.com/.default"}, nil), h.transport, -1)
+	account, err := url.Parse(values[envCosmosDB])
+	if err != nil || account.Hostname() == "" {
+		return nil, fmt.Errorf("%s: %q is no URL", envCosmosDB, values[envCosmosDB])
+	}
+	documents := newREST(values[envCosmosDB], &cosmosToken{cred, "https://" + account.Hostname() + "/.default", h.clock.now}, h.transport, -1)
+	return []probe{
+		{"blobs of " + values[envWorkflowContainer], blobProbe(blobs, values[envWorkflowContainer])},
+		{"blobs of " + values[envBackendsContainer], blobProbe(blobs, values[envBackendsContainer])},
+		{"documents of " + database, documentProbe(documents, database)},
+	}, nil
+}
+
+// blobProbe writes a blob and deletes it (REST operations Put Blob, Delete
+// Blob).
+func blobProbe(c *rest, container string) func(context.Context) error {
+	path := "/" + url.PathEscape(container) + "/" + probeName
+	return func(ctx context.Context) error {
+		if err := c.do(ctx, http.MethodPut, path, map[string]string{
+			"x-ms-version": blobVersion, "x-ms-blob-type": "BlockBlob",
+		}, []byte("written to see whether it can be"), nil); err != nil {
+			return err
+		}
+		return c.do(ctx, http.MethodDelete, path, map[string]string{"x-ms-version": blobVersion}, nil, nil)
+	}
+}
+
+// documentProbe reads a document that isn't there (REST operation Get
+// Document): who may read is told so, who may not is refused.
+func documentProbe(c *rest, database string) func(context.Context) error {
+	path := "/dbs/" + url.PathEscape(database) + "/colls/" + defaultCosmosContainer + "/docs/" + probeName
+	return func(ctx context.Context) error {
+		err := c.do(ctx, http.MethodGet, path, map[string]string{
+			"x-ms-version": cosmosVersion, "x-ms-documentdb-partitionkey": `["` + probeName + `"]`,
+		}, nil, nil)
+		if isStatus(err, http.StatusNotFound) {
+			return nil
+		}
+		return err
+	}
+}
+
+// cosmosToken authorizes requests to Cosmos DB, which wants the token in a form
+// of its own (Microsoft Learn, "Access control on Azure Cosmos DB resources").
+type cosmosToken struct {
+	cred  azcore.TokenCredential
+	scope string
+	now   func() time.Time
+}
+
+// Do implements policy.Policy.
+func (p *cosmosToken) Do(req *policy.Request) (*http.Response, error) {
+	token, err := p.cred.GetToken(req.Raw().Context(), policy.TokenRequestOptions{Scopes: []string{p.scope}})
+	if err != nil {
+		return nil, err
+	}
+	req.Raw().Header.Set("Authorization", url.QueryEscape("type=aad&ver=1.0&sig="+token.Token))
+	req.Raw().Header.Set("x-ms-date", p.now().UTC().Format(http.TimeFormat))
+	return req.Next()
+}
