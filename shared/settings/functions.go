@@ -13,6 +13,9 @@ import (
 // Functions", sections "functions" and "Override host.json values").
 const functionsPrefix = "AzureFunctionsJobHost__functions__"
 
+// maxFunctions bounds the numbers that are looked for.
+const maxFunctions = 100
+
 // uses says which connections a function needs.
 type uses struct{ eventHubs, serviceBus, cosmosDB bool }
 
@@ -92,19 +95,21 @@ func (f Functions) use() uses {
 // FunctionNames returns the names of all functions, sorted.
 func FunctionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// loadFunctions reads the list up to the first number that is not set, as the
-// host does.
+// loadFunctions reads the list as the host does: numbers may be missing, and
+// names are compared without their case.
 func loadFunctions(getenv func(string) string) (Functions, error) {
 	var list Functions
-	for i := 0; ; i++ {
+	for i := range maxFunctions {
 		name := getenv(fmt.Sprint(functionsPrefix, i))
 		if name == "" {
-			return list, nil
+			continue
 		}
-		if _, ok := functions[name]; !ok {
+		at := slices.IndexFunc(FunctionNames(), func(known string) bool { return strings.EqualFold(known, name) })
+		if at < 0 {
 			return nil, fmt.Errorf("%s%d: there is no function %q; allowed: %s",
 				functionsPrefix, i, name, strings.Join(FunctionNames(), ", "))
 		}
-		list = append(list, name)
+		list = append(list, FunctionNames()[at])
 	}
+	return list, nil
 }

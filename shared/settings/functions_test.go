@@ -63,8 +63,8 @@ func TestConnectionsAreReadWhereTheyAreNeeded(t *testing.T) {
 }
 
 func TestFunctionsAreReadAsTheHostReadsThem(t *testing.T) {
-	s, err := settings.Load(env("AzureFunctionsJobHost__functions__0", "Live", "AzureFunctionsJobHost__functions__2", "Ready"))
-	if err != nil || s.Functions.String() != "Live" {
+	s, err := settings.Load(env("AzureFunctionsJobHost__functions__1", "live", "AzureFunctionsJobHost__functions__7", "Ready"))
+	if err != nil || s.Functions.String() != "Live, Ready" {
 		t.Errorf("got %s, %v", s.Functions, err)
 	}
 	_, err = settings.Load(running(nil, "Live", "Ingst"))
