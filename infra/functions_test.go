@@ -1,0 +1,163 @@
+package infra_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fabrikam/drone-delivery/infra/internal/bicep"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+)
+
+var functionChecks = []check{
+	{"functions of the apps", functionsOfTheApps},
+	{"functions resolve", functionsResolve},
+	{"functions find their entities", functionsFindTheirEntities},
+	{"always ready instances", alwaysReady},
+}
+
+// listOf are the functions that an app's settings name, in the settings' order.
+func (w *world) listOf(a *app) []string {
+	var out []string
+	for i := 0; ; i++ {
+		name := a.settings[fmt.Sprintf("AzureFunctionsJobHost__functions__%d", i)]
+		if name == "" {
+			return out
+		}
+		out = append(out, name)
+	}
+}
+
+// functionsOfTheApps: every function runs in one app, Live and Ready in all.
+func functionsOfTheApps(w *world) []string {
+	var out []string
+	in := map[string][]string{}
+	for _, a := range w.sorted() {
+		list := w.listOf(a)
+		for name := range a.settings {
+			if strings.HasPrefix(name, "AzureFunctionsJobHost__functions__") && !slices.Contains(list, a.settings[name]) {
+				out = append(out, fmt.Sprintf("%s sets %s behind a gap: the list ends before it", a.name, name))
+			}
+		}
+		if len(list) == 0 {
+			out = append(out, a.name+" lists no functions, and so runs all")
+		}
+		for _, function := range list {
+			if slices.Contains(in[function], a.name) {
+				out = append(out, fmt.Sprintf("%s lists %s twice", a.name, function))
+			}
+			in[function] = append(in[function], a.name)
+			if _, ok := w.functions[function]; !ok {
+				out = append(out, fmt.Sprintf("%s lists %s, and there is no functions/%[2]s", a.name, function))
+			}
+		}
+	}
+	for _, function := range slices.Sorted(maps.Keys(w.functions)) {
+		want := 1
+		if function == "Live" || function == "Ready" {
+			want = len(w.apps)
+		}
+		if len(in[function]) != want {
+			out = append(out, fmt.Sprintf("%s runs in %d apps %v, not in %d", function, len(in[function]), in[function], want))
+		}
+		if !slices.Contains(settings.FunctionNames(), function) {
+			out = append(out, fmt.Sprintf("functions/%s is not known to the handler", function))
+		}
+	}
+	for _, function := range settings.FunctionNames() {
+		if _, ok := w.functions[function]; !ok {
+			out = append(out, fmt.Sprintf("the handler knows %s, and there is no functions/%[1]s", function))
+		}
+	}
+	return out
+}
+
+var reference = regexp.MustCompile(`%([^%]+)%`)
+
+// functionsResolve: every %SETTING% and every connection of a function.json is
+// set in the app that runs the function.
+func functionsResolve(w *world) []string {
+	var out []string
+	for _, a := range w.sorted() {
+		out = append(out, w.unresolved(a.name, w.listOf(a), a.settings)...)
+	}
+	return out
+}
+
+func (w *world) unresolved(where string, functions []string, values map[string]string) []string {
+	var out []string
+	for _, function := range functions {
+		for _, binding := range w.functions[function].Bindings {
+			for _, field := range slices.Sorted(maps.Keys(binding)) {
+				text, _ := binding[field].(string)
+				for _, m := range reference.FindAllStringSubmatch(text, -1) {
+					if values[m[1]] == "" {
+						out = append(out, fmt.Sprintf("%s runs %s, whose %s names %%%s%%, and sets no %[4]s", where, function, field, m[1]))
+					}
+				}
+			}
+			connection, ok := binding["connection"].(string)
+			if ok && values[connection] == "" && values[connection+"__fullyQualifiedNamespace"] == "" {
+				out = append(out, fmt.Sprintf("%s runs %s, whose connection is %s, and sets neither %[3]s nor %[3]s__fullyQualifiedNamespace", where, function, connection))
+			}
+		}
+	}
+	return out
+}
+
+// functionsFindTheirEntities: what a trigger listens to is deployed, in the
+// namespace that the connection names.
+func functionsFindTheirEntities(w *world) []string {
+	var out []string
+	for _, a := range w.sorted() {
+		for _, function := range w.listOf(a) {
+			f := w.functions[function]
+			text := func(field string) string {
+				return reference.ReplaceAllStringFunc(f.text(field), func(m string) string { return a.settings[strings.Trim(m, "%")] })
+			}
+			namespace := strings.TrimSuffix(a.settings[f.text("connection")+"__fullyQualifiedNamespace"], ".servicebus.windows.net")
+			var kind, name string
+			switch f.text("type") {
+			case "eventHubTrigger":
+				kind, name = "Microsoft.EventHub/namespaces/eventhubs", text("eventHubName")
+				if group := text("consumerGroup"); group != "$Default" {
+					kind, name = kind+"/consumergroups", name+"/"+group
+				}
+			case "serviceBusTrigger":
+				kind, name = "Microsoft.ServiceBus/namespaces/queues", strings.TrimSuffix(text("queueName"), "/$deadletterqueue")
+			default:
+				continue
+			}
+			if !slices.ContainsFunc(w.deployed.Of(kind), func(r bicep.Resource) bool { return r.Name == namespace+"/"+name }) {
+				out = append(out, fmt.Sprintf("%s of %s listens to %s of %q, which is not deployed", function, a.name, name, namespace))
+			}
+		}
+	}
+	return out
+}
+
+// alwaysReady: instances are kept for functions and groups that there are
+// (Microsoft Learn, "Azure Functions Flex Consumption plan hosting", always
+// ready instances).
+func alwaysReady(w *world) []string {
+	var out []string
+	for _, a := range w.sorted() {
+		list, _ := a.site.At("properties.functionAppConfig.scaleAndConcurrency.alwaysReady").([]any)
+		for _, item := range list {
+			entry, _ := item.(map[string]any)
+			name := bicep.Text(entry["name"])
+			function, isFunction := strings.CutPrefix(name, "function:")
+			switch {
+			case !isFunction && name != "http":
+				out = append(out, fmt.Sprintf("%s keeps instances for %q; there are http and function:NAME here", a.name, name))
+			case isFunction && !slices.Contains(w.listOf(a), function):
+				out = append(out, fmt.Sprintf("%s keeps instances for %s, which it does not run", a.name, function))
+			case isFunction && w.functions[function].text("type") == "httpTrigger":
+				out = append(out, fmt.Sprintf("%s keeps instances for %s, which belongs to the group http", a.name, function))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package infra_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"encoding/json"
+
+	"github.com/fabrikam/drone-delivery/infra/internal/bicep"
+)
+
+// scenario is one way to deploy: what azd's environment says.
+type scenario struct {
+	size, auth         string
+	vnet, notify, otlp bool
+	developer          bool
+}
+
+func (s scenario) String() string {
+	text := s.size + "," + s.auth
+	for _, flag := range []struct {
+		on   bool
+		name string
+	}{{s.vnet, "vnet"}, {s.notify, "notify"}, {s.otlp, "otlp"}, {s.developer, "developer"}} {
+		if flag.on {
+			text += "," + flag.name
+		}
+	}
+	return text
+}
+
+// scenarios are all of them.
+func scenarios() []scenario {
+	var out []scenario
+	for _, size := range []string{"small", "standard", "large"} {
+		for _, auth := range []string{"entra", "keys"} {
+			for bits := range 16 {
+				out = append(out, scenario{size, auth, bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0})
+			}
+		}
+	}
+	return out
+}
+
+// What the scenarios say.
+const (
+	developerID = "00000000-0000-4000-8000-00000000000d"
+	notifyURL   = "https://receiver.example.com/hook"
+	signingKey  = "whsk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	previousKey = "whsk_ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
+	workflowApp = "00000000-0000-4000-8000-00000000000a"
+	backendsApp = "00000000-0000-4000-8000-00000000000b"
+)
+
+// environment is azd's environment in this scenario (azd env set NAME VALUE).
+// A name that is not set is not in it.
+func (s scenario) environment() map[string]string {
+	env := map[string]string{
+		"AZURE_ENV_NAME": "prod", "AZURE_LOCATION": "westeurope", "SIZE": s.size, "AUTH_MODE": s.auth,
+		"VNET_ENABLED": strconv.FormatBool(s.vnet), "OTLP_INGESTION": strconv.FormatBool(s.otlp),
+	}
+	if s.auth == "entra" {
+		env["WORKFLOW_AUTH_CLIENT_ID"], env["BACKENDS_AUTH_CLIENT_ID"] = workflowApp, backendsApp
+	}
+	if s.notify {
+		env["NOTIFY_URL"], env["NOTIFY_SIGNING_KEY"], env["NOTIFY_SIGNING_KEY_PREVIOUS"] = notifyURL, signingKey, previousKey
+	}
+	if s.developer {
+		env["AZURE_PRINCIPAL_ID"] = developerID
+	}
+	return env
+}
+
+// variableInFile is ${NAME} or ${NAME=default} in main.parameters.json.
+var variableInFile = regexp.MustCompile(`\$\{([A-Z_a-z0-9]+)(?:=([^}]*))?\}`)
+
+// parameters reads main.parameters.json as azd does: environment variables are
+// put in, and texts become what the parameter's type wants (Microsoft Learn,
+// "Work with Azure Developer CLI environment variables"). A parameter whose text
+// is empty then and that has a default is left to it.
+func parameters(mainFile, parametersFile string, env map[string]string) (map[string]any, error) {
+	data, err := os.ReadFile(parametersFile)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Parameters map[string]struct{ Value any }
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", parametersFile, err)
+	}
+	types, err := paramTypes(mainFile)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for name, p := range file.Parameters {
+		text, ok := p.Value.(string)
+		if !ok {
+			out[name] = p.Value
+			continue
+		}
+		text = variableInFile.ReplaceAllStringFunc(text, func(m string) string {
+			parts := variableInFile.FindStringSubmatch(m)
+			if v := env[parts[1]]; v != "" {
+				return v
+			}
+			return parts[2]
+		})
+		if out[name], err = ofType(text, types[name]); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", parametersFile, name, err)
+		}
+	}
+	return out, nil
+}
+
+func paramTypes(mainFile string) (map[string]string, error) {
+	text, err := os.ReadFile(mainFile)
+	if err != nil {
+		return nil, err
+	}
+	declarations, err := bicep.Declarations(mainFile, string(text))
+	if err != nil {
+		return nil, err
+	}
+	types := map[string]string{}
+	for _, d := range declarations {
+		if d.Kind == bicep.Param {
+			types[d.Name] = d.Type
+		}
+	}
+	return types, nil
+}
+
+func ofType(text, of string) (any, error) {
+	switch of {
+	case "bool":
+		return strconv.ParseBool(text)
+	case "int":
+		return strconv.Atoi(text)
+	case "object":
+		var v map[string]any
+		decoder := json.NewDecoder(strings.NewReader(text))
+		return v, decoder.Decode(&v)
+	}
+	return text, nil
+}
+
+// TestEveryScenarioDeploys is the least that must hold: the files evaluate.
+func TestEveryScenarioDeploys(t *testing.T) {
+	for _, s := range scenarios() {
+		if _, err := load("..", s); err != nil {
+			t.Fatalf("%v: %v", s, err)
+		}
+	}
+}
