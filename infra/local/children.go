@@ -18,11 +18,14 @@ import (
 type childConfig struct {
 	app       string
 	endpoints system.Endpoints
-	settings  map[string]string
-	profile   string
-	instances int // with the first, which is no child
-	log       *logFile
-	notice    func(string)
+	// settings win over the environment and the local settings file, which is
+	// settingsFile; "" is the staged one.
+	settings     map[string]string
+	settingsFile string
+	profile      string
+	instances    int // that share the acts of the plan of faults, with those that are no children
+	log          *logFile
+	notice       func(string)
 }
 
 // children are the further instances of the function app, each a process of
@@ -35,7 +38,6 @@ type children struct {
 func startChildren(n int, c childConfig) *children {
 	ctx, cancel := context.WithCancel(context.Background())
 	all := &children{cancel: cancel}
-	c.instances = n + 1
 	for i := range n {
 		name := fmt.Sprintf("instance %d", i+2)
 		all.wg.Go(func() { c.keepRunning(ctx, name) })
@@ -75,13 +77,11 @@ func (c childConfig) runOnce(ctx context.Context, name string) error {
 		return err
 	}
 	cmd := exec.Command(self, "host", "-app", c.app, "-http", "127.0.0.1:0", "-name", name,
-		"-state", c.endpoints.CosmosDB, "-profile", c.profile,
+		"-state", c.endpoints.CosmosDB, "-profile", c.profile, "-settings", c.settingsFile,
 		"-faults-from", c.endpoints.Admin, "-instances", strconv.Itoa(c.instances), "-until-eof")
 	cmd.Env = os.Environ()
-	for _, values := range []map[string]string{c.settings, c.endpoints.Settings()} {
-		for k, v := range values {
-			cmd.Env = append(cmd.Env, k+"="+v)
-		}
+	for k, v := range c.settings {
+		cmd.Env = append(cmd.Env, k+"="+v)
 	}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -14,12 +14,14 @@ import (
 )
 
 // runHost runs the Functions host alone. The services are those that the
-// environment or local.settings.json names: ours, Microsoft's emulators, or
+// environment or the local settings file names: ours, Microsoft's emulators, or
 // Azure's own.
 func runHost(ctx context.Context, c console) error {
 	flags := newFlags("host")
 	app := flags.String("app", "", "staged `folder` (default: stage .build/app now)")
 	http := flags.String("http", system.DefaultAddresses.HTTP, "`address` of the function app; port 0 takes a free one")
+	var settings string
+	defineSettings(flags, &settings)
 	name := flags.String("name", "instance 1", "what logs and notices call this instance")
 	state := flags.String("state", "", "Cosmos DB connection `string` for checkpoints and timers (default: the app's own)")
 	var profileName string
@@ -33,6 +35,9 @@ func runHost(ctx context.Context, c console) error {
 	profile, err := system.ProfileNamed(profileName)
 	if err != nil {
 		return &usageError{fmt.Sprintf("host: -profile: %v", err)}
+	}
+	if err := checkSettings(settings); err != nil {
+		return err
 	}
 	if *untilEOF {
 		ctx = endWithInput(ctx, os.Stdin)
@@ -48,7 +53,7 @@ func runHost(ctx context.Context, c console) error {
 		faults = fault.NewInstance(*name)
 	}
 	instance, err := system.StartInstance(ctx, system.InstanceConfig{
-		Name: *name, App: dir, HTTP: *http, State: *state, Profile: profile, Faults: faults, Instances: *instances,
+		Name: *name, App: dir, HTTP: *http, SettingsFile: settings, State: *state, Profile: profile, Faults: faults, Instances: *instances,
 		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -12,30 +13,47 @@ import (
 func stageApp(ctx context.Context, c console) error {
 	flags := newFlags("stage")
 	target := flags.String("for", string(stage.Local), "what to build for: local or azure")
+	auth := flags.String("auth", "", "who checks callers in azure: entra (the default; App Service and the handler) or keys (the host)")
 	out := flags.String("out", "", "folder to make (default .build/app, or .build/azure for azure)")
 	if err := parse(c, flags); err != nil {
 		return err
 	}
-	if *target != string(stage.Local) && *target != string(stage.Azure) {
+	o := stage.Options{Target: stage.Target(*target), Out: *out}
+	switch {
+	case o.Target == stage.Azure:
+		o.Auth = stage.Auth(cmp.Or(*auth, string(stage.Entra)))
+	case o.Target != stage.Local:
 		return &usageError{fmt.Sprintf("stage: -for %q: use local or azure", *target)}
+	case *auth != "":
+		return &usageError{"stage: -auth: only with -for azure"}
 	}
-	dir, err := staged(ctx, stage.Target(*target), *out)
+	if o.Auth != "" && o.Auth != stage.Entra && o.Auth != stage.Keys {
+		return &usageError{fmt.Sprintf("stage: -auth %q: use entra or keys", *auth)}
+	}
+	dir, err := stageProject(ctx, o)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "staged %s for %s\n", dir, *target)
+	size, err := stage.SizeOf(dir)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "staged %s for %s: %v\n", dir, *target, size)
 	return err
 }
 
-// staged stages the app from the project around the working folder and returns
-// the staged folder.
+// staged stages the app for a target that asks for nothing else.
 func staged(ctx context.Context, target stage.Target, out string) (string, error) {
-	project, err := stage.FindProject(".")
-	if err != nil {
+	return stageProject(ctx, stage.Options{Target: target, Out: out})
+}
+
+// stageProject stages the app from the project around the working folder, by
+// default into the target's folder there, and returns that.
+func stageProject(ctx context.Context, o stage.Options) (string, error) {
+	var err error
+	if o.Project, err = stage.FindProject("."); err != nil {
 		return "", err
 	}
-	if out == "" {
-		out = filepath.Join(project, target.Dir())
-	}
-	return out, stage.Stage(ctx, stage.Options{Project: project, Out: out, Target: target})
+	o.Out = cmp.Or(o.Out, filepath.Join(o.Project, o.Target.Dir()))
+	return o.Out, stage.Stage(ctx, o)
 }

@@ -69,7 +69,7 @@ func newApp(ctx context.Context, s settings.Settings, attempts int, logger *slog
 		router.Path("/" + name).Handler(a.events.Handler(name, fn))
 	}
 	api := mux.NewRouter()
-	router.PathPrefix("/api").Handler(customhandler.Web("HTTP", logger, http.StripPrefix("/api", api)))
+	router.PathPrefix("/api").Handler(customhandler.Web("HTTP", "/api", nil, logger, http.StripPrefix("/api", api)))
 	a.handler = router
 	return a, a.addRoutes(ctx, api)
 }
@@ -117,8 +117,9 @@ func (a *app) addRoutes(ctx context.Context, api *mux.Router) error {
 		return err
 	}
 	shown := progress.New(a.transactions, ingest.Known{Requests: requests, MintedAt: delivery.MintedAt, Now: time.Now})
+	get := func(ctx context.Context, id string) (progress.View, error) { return shown.Get(ctx, id, "") }
 	record.Mount(api, a.logger, []record.Endpoint{{Method: http.MethodGet, Path: "deliveryrequests/{id}",
-		Handle: record.AnswerGet(shown.Get, func(v progress.View) progress.View { return v })}})
+		Handle: record.AnswerGet(get, func(v progress.View) progress.View { return v })}})
 
 	var errs []error
 	s, keep := a.settings, a.settings.Budgets.DocumentTTL

@@ -4,10 +4,16 @@
 // beside host.json and the handler's binary.
 //
 // The folder for this machine and the one for Azure differ only in what the
-// binary is built for, and in local.settings.json and .funcignore.
+// binary is built for, in local.settings.json and .funcignore, and, where tokens
+// are checked (Entra), in the authLevel of the HTTP functions.
+//
+// A staged app depends on the project alone: staged again, it is the same byte
+// for byte, and file modes don't depend on the umask. They matter in Azure: azd
+// keeps them in its zip, and the host starts no handler without an execute bit.
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,15 +40,49 @@ func (t Target) Dir() string {
 	return filepath.Join(".build", "app")
 }
 
+// Auth is who checks the callers of the HTTP functions in Azure.
+type Auth string
+
+// The ways to check callers.
+const (
+	Entra Auth = "entra" // App Service authentication and the handler, by Entra ID's tokens
+	Keys  Auth = "keys"  // the host, by function keys
+)
+
+// ErrNoModes is returned for Azure on a system whose files have no execute bit.
+var ErrNoModes = errors.New("stage: for azure: Windows keeps no execute bit for the handler, and its zip would have none; " +
+	"stage and deploy in WSL, or in CI on Linux")
+
 // Options say what to stage.
 type Options struct {
 	Project string // the project's root; see FindProject
 	Out     string // the folder to make; replaced when it exists
 	Target  Target
+	// Auth must be set for Azure. With Entra everyone may call the HTTP functions
+	// as far as the host is concerned: it knows no tokens, only keys.
+	Auth Auth
+	// GOOS is the system that stages; "" is this one.
+	GOOS string
 	// Handler is the folder of another main package than the app's, relative to
 	// the project; its functions are in the folder "functions" beside it. "" is
 	// the app itself.
 	Handler string
+}
+
+func (o Options) goos() string { return cmp.Or(o.GOOS, runtime.GOOS) }
+
+// check refuses what can't become a staged app.
+func (o Options) check() error {
+	if o.Target != Azure {
+		return nil
+	}
+	if o.goos() == "windows" {
+		return ErrNoModes
+	}
+	if o.Auth != Entra && o.Auth != Keys {
+		return fmt.Errorf("stage: for azure: auth %q: use %s or %s", o.Auth, Entra, Keys)
+	}
+	return nil
 }
 
 // handler is the main package to build, and the folder of its functions, relative to
@@ -61,6 +101,9 @@ const funcignore = "local.settings.json\n.vscode\n*.log\n"
 // Stage builds the app into o.Out. The folder is complete or not there: it is
 // made beside its place and then moved.
 func Stage(ctx context.Context, o Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	parent := filepath.Dir(o.Out)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return fmt.Errorf("stage: %w", err)
@@ -73,7 +116,7 @@ func Stage(ctx context.Context, o Options) error {
 	if err := os.Chmod(work, 0o755); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	if err := build(ctx, o, filepath.Join(work, binaryName(o.Target))); err != nil {
+	if err := build(ctx, o, filepath.Join(work, o.binaryName())); err != nil {
 		return err
 	}
 	if err := copyFunctions(o, work); err != nil {
@@ -93,8 +136,8 @@ func Stage(ctx context.Context, o Options) error {
 
 // binaryName is the name that host.json's defaultExecutablePath gives. The host
 // adds no ".exe"; Windows needs it.
-func binaryName(t Target) string {
-	if t == Local && runtime.GOOS == "windows" {
+func (o Options) binaryName() string {
+	if o.Target == Local && o.goos() == "windows" {
 		return "handler.exe"
 	}
 	return "handler"
@@ -114,21 +157,36 @@ func copyFunctions(o Options, work string) error {
 		if !e.IsDir() {
 			return fmt.Errorf("stage: %s: only folders with a function.json belong here", filepath.Join(functions, e.Name()))
 		}
-		to := filepath.Join(work, e.Name())
-		if err := os.Mkdir(to, 0o755); err != nil {
-			return fmt.Errorf("stage: %w", err)
-		}
-		from := filepath.Join(o.Project, functions, e.Name(), "function.json")
-		if err := copyFile(from, filepath.Join(to, "function.json")); err != nil {
+		if err := copyFunction(o, filepath.Join(functions, e.Name(), "function.json"), filepath.Join(work, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// copyFunction copies a function.json of the project into a new folder.
+func copyFunction(o Options, from, folder string) error {
+	content, err := os.ReadFile(filepath.Join(o.Project, from))
+	if err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	if o.Target == Azure && o.Auth == Entra {
+		if content, err = opened(content); err != nil {
+			return fmt.Errorf("stage: %s: %w", from, err)
+		}
+	}
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	if err := os.Chmod(folder, 0o755); err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	return writeFile(filepath.Join(folder, "function.json"), content)
+}
+
 func copySettings(o Options, work string) error {
 	if o.Target == Azure {
-		return os.WriteFile(filepath.Join(work, ".funcignore"), []byte(funcignore), 0o644)
+		return writeFile(filepath.Join(work, ".funcignore"), []byte(funcignore))
 	}
 	return copyFile(filepath.Join(o.Project, "local.settings.json"), filepath.Join(work, "local.settings.json"))
 }
@@ -138,7 +196,15 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	if err := os.WriteFile(to, content, 0o644); err != nil {
+	return writeFile(to, content)
+}
+
+// writeFile writes a file that everyone may read, whatever the umask.
+func writeFile(path string, content []byte) error {
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
 	return nil

@@ -57,7 +57,7 @@ type Emulators struct {
 // StartServices starts the emulators for the app whose local.settings.json is
 // in dir; c.App is read from there. Close must be called.
 func StartServices(ctx context.Context, dir string, c EmulatorsConfig) (*Emulators, error) {
-	env, err := newEnvironment(dir, nil)
+	env, err := newEnvironment(dir, "", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,7 +11,11 @@ import (
 // Endpoints are what a running system serves: addresses, and connection strings
 // for the clients of the services.
 type Endpoints struct {
-	HTTP   string `json:"http,omitempty"`
+	HTTP string `json:"http,omitempty"`
+	// Backends is the address of the backends' own app; "" when they are in the
+	// app at HTTP.
+	Backends string `json:"backends,omitempty"`
+
 	AMQP   string `json:"amqp"`
 	Cosmos string `json:"cosmos"`
 
@@ -29,6 +34,9 @@ func (e *Emulators) Endpoints() Endpoints {
 		ServiceBus: e.ServiceBus(), EventHubs: e.ServiceBus(), CosmosDB: e.CosmosDB(),
 	}
 }
+
+// BackendsURL is where the backends' functions are.
+func (e Endpoints) BackendsURL() string { return "http://" + cmp.Or(e.Backends, e.HTTP) }
 
 // Settings are the app's settings for these endpoints.
 func (e Endpoints) Settings() map[string]string {

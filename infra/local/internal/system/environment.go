@@ -1,26 +1,28 @@
 package system
 
 import (
-	"encoding/json"
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
 // environment is what the app's process will see: first what the system sets,
-// then this process's own environment, then the profile, then
-// local.settings.json of the staged app, as with func start.
+// then this process's own environment, then the profile, then the local settings
+// file, as with func start.
 type environment struct {
 	set, profile, file map[string]string
 }
 
-func newEnvironment(app string, set map[string]string) (environment, error) {
+// newEnvironment reads the settings of the app that is staged in a folder. file
+// is a local settings file; "" is the folder's own.
+func newEnvironment(app, file string, set map[string]string) (environment, error) {
 	env := environment{set: maps.Clone(set)}
 	if env.set == nil {
 		env.set = map[string]string{}
@@ -28,20 +30,9 @@ func newEnvironment(app string, set map[string]string) (environment, error) {
 	if _, err := os.Stat(filepath.Join(app, "host.json")); err != nil {
 		return env, fmt.Errorf("%s is not an app: %w; the stage command makes one", app, err)
 	}
-	path := filepath.Join(app, "local.settings.json")
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return env, nil
-	}
-	if err != nil {
-		return env, err
-	}
-	var file struct{ Values map[string]string }
-	if err := json.Unmarshal(content, &file); err != nil {
-		return env, fmt.Errorf("%s: %w", path, err)
-	}
-	env.file = file.Values
-	return env, nil
+	var err error
+	env.file, err = config.ReadLocalSettings(app, file)
+	return env, err
 }
 
 // under returns the environment with a profile.
@@ -63,7 +54,7 @@ func (e environment) get(name string) string {
 	return e.file[name]
 }
 
-// all returns what wins over local.settings.json.
+// all returns what wins over the local settings file.
 func (e environment) all() map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, e.profile)
@@ -77,20 +68,23 @@ func (e environment) all() map[string]string {
 }
 
 // settings reads the app's settings as its handler will. The port and the
-// host's name are the host's to give; any value stands for them here.
+// host's name are the host's to give, and the connections that nobody names are
+// to the emulators; any value stands for them here.
 func (e environment) settings() (settings.Settings, error) {
-	s, err := settings.Load(func(name string) string {
-		if v := e.get(name); v != "" {
-			return v
+	const busStandIn = "Endpoint=sb://localhost;SharedAccessKeyName=" + keyName + ";SharedAccessKey=" + key
+	standIns := map[string]string{
+		"FUNCTIONS_CUSTOMHANDLER_PORT": "1",
+		"WEBSITE_HOSTNAME":             "localhost",
+		"EventHubs":                    busStandIn,
+		"ServiceBus":                   busStandIn,
+		"CosmosDB":                     "AccountEndpoint=http://localhost;AccountKey=" + cosmos.EmulatorKey,
+	}
+	for _, c := range connections {
+		if e.get(c.identity) != "" {
+			delete(standIns, c.name)
 		}
-		switch name {
-		case "FUNCTIONS_CUSTOMHANDLER_PORT":
-			return "1"
-		case "WEBSITE_HOSTNAME":
-			return "localhost"
-		}
-		return ""
-	})
+	}
+	s, err := settings.Load(func(name string) string { return cmp.Or(e.get(name), standIns[name]) })
 	if err != nil {
 		return s, fmt.Errorf("settings of the app:\n%w", err)
 	}

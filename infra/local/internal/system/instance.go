@@ -21,7 +21,9 @@ type InstanceConfig struct {
 	Name     string            // shown in logs and notices
 	App      string            // the staged folder
 	HTTP     string            // address to listen on
-	Settings map[string]string // win over the environment, the profile and local.settings.json
+	Settings map[string]string // win over the environment, the profile and the local settings file
+	// SettingsFile is read instead of the staged local.settings.json; "" for that.
+	SettingsFile string
 	// State is the connection string of the Cosmos DB that holds checkpoints
 	// and timers.
 	State string
@@ -57,13 +59,16 @@ type Instance struct {
 // StartInstance starts the host and returns when it serves. Without a State the
 // app's own Cosmos DB holds the runtime's containers, too.
 func StartInstance(ctx context.Context, c InstanceConfig) (*Instance, error) {
-	env, err := newEnvironment(c.App, c.Settings)
+	env, err := newEnvironment(c.App, c.SettingsFile, c.Settings)
 	if err != nil {
 		return nil, err
 	}
 	env = env.under(c.Profile)
 	if c.State == "" {
 		c.State = env.get("CosmosDB")
+	}
+	if c.State == "" {
+		return nil, errNoState
 	}
 	client, err := azcosmos.NewClientFromConnectionString(c.State, nil)
 	if err != nil {
@@ -76,6 +81,12 @@ func StartInstance(ctx context.Context, c InstanceConfig) (*Instance, error) {
 	}
 	return i, nil
 }
+
+// errNoState is returned for an app that reaches its Cosmos DB by identity:
+// identities for data may not make databases and containers (Microsoft Learn,
+// "Connect to Azure Cosmos DB for NoSQL using role-based access control").
+var errNoState = errors.New("the host keeps checkpoints and timers in a Cosmos DB that it needs a connection string for, " +
+	"and the setting CosmosDB has none: pass -state with that of an emulator (cosmosDB in endpoints.json), or use serve, which has one")
 
 // startInstance is StartInstance once the runtime's Cosmos DB is known.
 func startInstance(ctx context.Context, c InstanceConfig, env environment, client *azcosmos.Client) (*Instance, error) {
@@ -120,7 +131,7 @@ func (i *Instance) newHost() (*host.Host, error) {
 	if err == nil {
 		var h *host.Host
 		h, err = host.New(host.Config{
-			ScriptRoot: i.c.App, Settings: i.env.all(), Listener: listener,
+			ScriptRoot: i.c.App, Settings: i.env.all(), SettingsFile: i.c.SettingsFile, Listener: listener,
 			Checkpoints: checkpoints, Timers: timers,
 			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,
 			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Backends: backends,

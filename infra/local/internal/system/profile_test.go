@@ -23,7 +23,7 @@ func profile(t *testing.T, name string) system.Profile {
 func TestRecoveryOfTheProfiles(t *testing.T) {
 	bounds := map[string]time.Duration{}
 	for _, name := range system.Profiles() {
-		r, err := profile(t, name).Recovery(app, nil)
+		r, err := profile(t, name).Recovery(app, "", nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -80,9 +80,10 @@ const (
 )
 
 // Recovery computes the bound for the app that is staged in a folder, under the
-// profile, with settings that win over everything else.
-func (p Profile) Recovery(folder string, set map[string]string) (Recovery, error) {
-	env, err := newEnvironment(folder, set)
+// profile, with settings that win over everything else. file is a local settings
+// file; "" is the folder's own.
+func (p Profile) Recovery(folder, file string, set map[string]string) (Recovery, error) {
+	env, err := newEnvironment(folder, file, set)
 	if err != nil {
 		return Recovery{}, err
 	}
@@ -91,7 +92,7 @@ func (p Profile) Recovery(folder string, set map[string]string) (Recovery, error
 	if err != nil {
 		return Recovery{}, err
 	}
-	app, err := config.Load(folder, env.all(), []string{})
+	app, err := config.Load(folder, config.Sources{Own: env.all(), File: file})
 	if err != nil {
 		return Recovery{}, err
 	}

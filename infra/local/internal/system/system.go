@@ -2,8 +2,9 @@
 // more instances of the Functions host that run the staged app against them.
 // The command line and the end-to-end tests start the same value.
 //
-// Reading order: system.go (all of it), emulators.go, instance.go and shift.go
-// (a host, and the one that takes its place), acts.go (what is done to hosts on
+// Reading order: system.go (all of it), emulators.go, elsewhere.go (services that
+// are none of ours), instance.go and shift.go (a host, and the one that takes its
+// place), split.go (two apps, as in Azure), acts.go (what is done to hosts on
 // purpose), admin.go and follow.go (the plan of it, for several processes),
 // profile.go and recovery.go (how long getting over it takes).
 package system
@@ -25,8 +26,15 @@ type Config struct {
 	Addresses Addresses
 	// Data is the folder that keeps the emulators' state; "" keeps none.
 	Data string
-	// Settings win over the environment, the profile and local.settings.json.
+	// Settings win over the environment, the profile and the local settings file.
 	Settings map[string]string
+	// SettingsFile is read instead of the staged local.settings.json. A connection
+	// that it has to another place than the emulators' holds: the app uses the
+	// service there. The emulators are started in any case, since the hosts keep
+	// their own state there. "" is the staged file, whose connections never count.
+	SettingsFile string
+	// Split runs the backends in an app of their own, as in Azure.
+	Split bool
 	// Profile is the choice of times; the zero value changes nothing.
 	Profile Profile
 	// Faults breaks things on purpose, as its plan says at the time, and is
@@ -49,23 +57,23 @@ type Config struct {
 type System struct {
 	Emulators *Emulators
 	Instance  *Instance
-	admin     *admin // nil without Faults
+	Backends  *Instance // nil without Split
+	admin     *admin    // nil without Faults
 	endpoints Endpoints
+	elsewhere map[string]string
+	set       map[string]string
 	app       settings.Settings
 	recovery  Recovery
 }
 
 // Start starts everything and returns when the app serves.
 func Start(ctx context.Context, c Config) (*System, error) {
-	env, err := newEnvironment(c.App, c.Settings)
+	env, err := newEnvironment(c.App, c.SettingsFile, c.Settings)
 	if err != nil {
 		return nil, err
 	}
 	s := &System{}
 	if s.app, err = env.under(c.Profile).settings(); err != nil {
-		return nil, err
-	}
-	if s.recovery, err = c.Profile.Recovery(c.App, c.Settings); err != nil {
 		return nil, err
 	}
 	s.Emulators, err = StartEmulators(ctx, EmulatorsConfig{
@@ -74,39 +82,67 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.startApp(ctx, c, env); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// startApp starts what stands on the emulators.
+func (s *System) startApp(ctx context.Context, c Config, env environment) error {
+	var err error
 	s.endpoints = s.Emulators.Endpoints()
 	if c.Faults != nil {
 		if s.admin, err = startAdmin(c.Admin, c.Faults, c.Logger); err != nil {
-			return nil, errors.Join(err, s.Close())
+			return err
 		}
 		s.endpoints.Admin = s.admin.url()
 	}
-	set := maps.Clone(c.Settings)
-	if set == nil {
-		set = map[string]string{}
+	if c.SettingsFile != "" {
+		s.elsewhere = env.elsewhere(s.endpoints)
 	}
-	maps.Copy(set, s.endpoints.Settings())
-	s.Instance, err = StartInstance(ctx, InstanceConfig{
-		Name: "instance 1", App: c.App, HTTP: c.Addresses.HTTP, Settings: set, State: s.endpoints.CosmosDB,
-		Profile: c.Profile, Faults: c.Faults, Instances: c.Instances,
-		Logger: c.Logger, HandlerLog: c.HandlerLog, Notice: c.Notice,
-	})
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	s.endpoints.HTTP = s.Instance.Address()
-	if c.EndpointsFile != "" {
-		if err := s.endpoints.Write(c.EndpointsFile); err != nil {
-			return nil, errors.Join(err, s.Close())
+	s.set = maps.Clone(env.set)
+	for name, connection := range s.endpoints.Settings() {
+		if _, ok := s.elsewhere[name]; !ok {
+			s.set[name] = connection
 		}
 	}
-	return s, nil
+	if s.recovery, err = c.Profile.Recovery(c.App, c.SettingsFile, s.set); err != nil {
+		return err
+	}
+	app := InstanceConfig{
+		Name: "instance 1", App: c.App, HTTP: c.Addresses.HTTP, Settings: s.set, SettingsFile: c.SettingsFile, State: s.endpoints.CosmosDB,
+		Profile: c.Profile, Faults: c.Faults, Instances: c.Instances,
+		Logger: c.Logger, HandlerLog: c.HandlerLog, Notice: c.Notice,
+	}
+	if c.Split {
+		if err := s.startBackends(ctx, app, env); err != nil {
+			return err
+		}
+	}
+	if s.Instance, err = StartInstance(ctx, app); err != nil {
+		return err
+	}
+	s.endpoints.HTTP = s.Instance.Address()
+	if c.EndpointsFile == "" {
+		return nil
+	}
+	return s.endpoints.Write(c.EndpointsFile)
 }
 
 // Endpoints returns what the system serves.
 func (s *System) Endpoints() Endpoints { return s.endpoints }
 
-// AppSettings returns the app's settings, as its handler reads them.
+// Elsewhere returns where the settings file has services that are none of the
+// system's own, by the name of their connection.
+func (s *System) Elsewhere() map[string]string { return maps.Clone(s.elsewhere) }
+
+// Settings returns what wins over the environment and the local settings file in
+// the instances of the app, and is to win in further ones.
+func (s *System) Settings() map[string]string { return maps.Clone(s.set) }
+
+// AppSettings returns the app's settings, as its handler reads them, but for the
+// addresses that only this system knows.
 func (s *System) AppSettings() settings.Settings { return s.app }
 
 // Recovery returns how long the system takes at most to get over the last fault.
@@ -121,17 +157,22 @@ func (s *System) Wait(ctx context.Context) error {
 		return err
 	case <-s.Instance.Finished():
 		return fmt.Errorf("%s has stopped", s.Instance.c.Name)
+	case <-s.backendsFinished():
+		return fmt.Errorf("%s has stopped", s.Backends.c.Name)
 	}
 }
 
-// Close stops the host with its handler, then the emulators, and waits for all.
+// Close stops the hosts with their handlers, then the emulators, and waits for
+// all.
 func (s *System) Close() error {
 	var errs []error
 	if s.admin != nil {
 		errs = append(errs, s.admin.close())
 	}
-	if s.Instance != nil {
-		errs = append(errs, s.Instance.Close())
+	for _, i := range []*Instance{s.Instance, s.Backends} {
+		if i != nil {
+			errs = append(errs, i.Close())
+		}
 	}
 	return errors.Join(append(errs, s.Emulators.Close())...)
 }

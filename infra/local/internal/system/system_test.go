@@ -82,7 +82,8 @@ func startConfig(t testing.TB, c system.Config) *run {
 	t.Helper()
 	r := &run{t: t, client: http.DefaultClient}
 	s, err := system.Start(t.Context(), system.Config{
-		App: app, Addresses: freePorts, Settings: c.Settings, Profile: c.Profile, Faults: c.Faults, Admin: "127.0.0.1:0",
+		App: app, Addresses: freePorts, Settings: c.Settings, SettingsFile: c.SettingsFile, Split: c.Split,
+		Profile: c.Profile, Faults: c.Faults, Admin: "127.0.0.1:0",
 		Logger:     slog.New(slog.NewTextHandler(r, nil)),
 		HandlerLog: func(line string, _ bool) { fmt.Fprintln(r, line) },
 		Notice: func(text string) {
@@ -103,7 +104,7 @@ func startConfig(t testing.TB, c system.Config) *run {
 			t.Logf("log:\n%s", r.log.Bytes())
 		}
 	})
-	if err := workload.Seed(t.Context(), r.url("")); err != nil {
+	if err := workload.Seed(t.Context(), r.Endpoints().BackendsURL()); err != nil {
 		t.Fatal(err)
 	}
 	return r

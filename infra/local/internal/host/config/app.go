@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,22 +18,22 @@ type App struct {
 	Warnings  []string   // what has no effect here, such as unknown fields
 }
 
-// Load reads the function app in root. own and environ are app settings that
-// win over local.settings.json; own wins over environ. The error is Problems.
-func Load(root string, own map[string]string, environ []string) (App, error) {
+// Load reads the function app in root, with the app settings of the sources.
+// The error is Problems.
+func Load(root string, from Sources) (App, error) {
 	var p Problems
 	full, err := filepath.Abs(root)
 	if err != nil {
 		p.addf(root, "%v", err)
 		return App{}, p
 	}
-	a := App{Root: full, Settings: loadSettings(full, own, environ, &p)}
+	a := App{Root: full, Settings: loadSettings(full, from, &p)}
 	var unknown []string
 	a.Host, unknown = loadHost(full, a.Settings, &p)
 	for _, name := range unknown {
 		a.Warnings = append(a.Warnings, name+" is not known and has no effect")
 	}
-	a.checkRuntime(&p)
+	a.checkRuntime(cmp.Or(from.File, localSettingsFile), &p)
 	a.discover(&p)
 	a.checkFunctions(&p)
 	if len(p) > 0 {
@@ -42,12 +43,14 @@ func Load(root string, own map[string]string, environ []string) (App, error) {
 	return a, nil
 }
 
-func (a *App) checkRuntime(p *Problems) {
+// checkRuntime wants the setting that the real host wants; file is where it can
+// be.
+func (a *App) checkRuntime(file string, p *Problems) {
 	const name = "FUNCTIONS_WORKER_RUNTIME"
 	runtime, ok := a.Settings.Lookup(name)
 	switch {
 	case !ok:
-		p.addf(name, "the app setting is missing; set it to \"custom\" in Values of %s", localSettingsFile)
+		p.addf(name, "the app setting is missing; set it to \"custom\" in Values of %s", file)
 	case !strings.EqualFold(runtime, "custom"):
 		p.addf(name, "is %q; this host runs custom handlers only, set it to \"custom\"", runtime)
 	}
@@ -57,8 +60,9 @@ func (a *App) checkRuntime(p *Problems) {
 func (a *App) checkFunctions(p *Problems) {
 	for _, name := range a.Host.Functions {
 		known := slices.ContainsFunc(a.Functions, func(f Function) bool { return strings.EqualFold(f.Name, name) })
-		if !known && !slices.Contains(a.Disabled, name) {
-			p.addf(hostFile+".functions", "there is no function %q", name)
+		disabled := slices.ContainsFunc(a.Disabled, func(d string) bool { return strings.EqualFold(d, name) })
+		if !known && !disabled {
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s.functions: there is no function %q; the other names count", hostFile, name))
 		}
 	}
 	for i := range a.Functions {

@@ -47,7 +47,7 @@ func app(t *testing.T, files map[string]string) string {
 
 func load(t *testing.T, files, own map[string]string, environ ...string) (App, error) {
 	t.Helper()
-	return Load(app(t, files), own, environ)
+	return Load(app(t, files), Sources{Own: own, Environ: environ})
 }
 
 func mustLoad(t *testing.T, files, own map[string]string, environ ...string) App {
@@ -175,7 +175,7 @@ func TestTriggers(t *testing.T) {
 }
 
 func TestConnectionOrder(t *testing.T) {
-	s := loadSettings(t.TempDir(), map[string]string{"X": "plain", "AzureWebJobsX": "prefixed", "Y__fullyQualifiedNamespace": "ns", "Y": "wins", "ConnectionStrings:Z": "section"}, nil, &Problems{})
+	s := loadSettings(t.TempDir(), Sources{Own: map[string]string{"X": "plain", "AzureWebJobsX": "prefixed", "Y__fullyQualifiedNamespace": "ns", "Y": "wins", "ConnectionStrings:Z": "section"}}, &Problems{})
 	for _, tc := range []struct {
 		name     string
 		prefixes []string
@@ -252,7 +252,8 @@ func TestLocalSettingsProblems(t *testing.T) {
 	for name, tc := range map[string]struct{ file, want string }{
 		"encrypted by default": {`{"Values":{"FUNCTIONS_WORKER_RUNTIME":"custom"}}`, "IsEncrypted is true"},
 		"nested":               {`{"IsEncrypted":false,"Values":{"FUNCTIONS_WORKER_RUNTIME":"custom","a":{"b":"c"}}}`, "Values.a must be a string"},
-		"broken":               {`{`, "not the expected JSON"},
+		"broken":               {"{\n\n", "local.settings.json: not the expected JSON: line 3: unexpected end of JSON input"},
+		"a list of values":     {"{\"IsEncrypted\": false,\n\"Values\": []}", "line 2: json: cannot unmarshal array"},
 	} {
 		if _, err := load(t, map[string]string{"local.settings.json": tc.file}, nil); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)

@@ -1,10 +1,17 @@
 // Package config reads the configuration of a function app: host.json with its
-// AzureFunctionsJobHost__ overrides, one-level function.json files,
-// local.settings.json and the environment. It reports everything that is wrong
-// at once.
+// AzureFunctionsJobHost__ overrides, one-level function.json files, a local
+// settings file and the environment. It reports everything that is wrong at
+// once.
+//
+// AzureFunctionsJobHost__a__b sets host.json's value a.b; members of arrays are
+// numbered from 0, and may have gaps. By AzureFunctionsJobHost__functions__0, __1
+// and so on only the functions named are loaded: the others are not even checked.
+// A name without a function is left out, as the real host does without a word;
+// here it is a warning.
 //
 // Sources: Microsoft Learn, "host.json reference for Azure Functions 2.x and
-// later", "Azure Functions custom handlers", "Develop Azure Functions locally"
+// later" ("functions", "Override host.json values"), "Azure Functions custom
+// handlers", "Develop Azure Functions locally"
 // (local settings file), and the trigger references of HTTP, timer, Event Hubs
 // and Service Bus.
 //

@@ -19,6 +19,7 @@ type Host struct {
 	Functions       []string      // the only ones to run; nil means all
 	Retry           *Retry        // for every function without its own
 	HasBundle       bool          // extensionBundle is named
+	OpenTelemetry   bool          // telemetryMode
 }
 
 // Handler is the customHandler section.
@@ -92,6 +93,7 @@ func loadHost(root string, s Settings, p *Problems) (h Host, warnings []string) 
 	h.Functions = top.list("functions")
 	h.Retry = loadRetry(top, p)
 	bundle := top.sub("extensionBundle")
+	h.OpenTelemetry = strings.EqualFold(top.text("telemetryMode", ""), "OpenTelemetry")
 	h.HasBundle = bundle.text("id", "") != "" && bundle.text("version", "") != ""
 	ext := top.sub("extensions")
 	http, hubs, bus := ext.sub("http"), ext.sub("eventHubs"), ext.sub("serviceBus")

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,21 +68,28 @@ func (s Settings) withPrefix(prefix string) []override {
 	return out
 }
 
-// loadSettings joins, from strongest to weakest: own (the host's
-// configuration), environ (NAME=value, the real environment) and the Values of
-// local.settings.json.
-func loadSettings(root string, own map[string]string, environ []string, p *Problems) Settings {
+// Sources are where the app settings come from, the strongest first.
+type Sources struct {
+	Own     map[string]string // the host's own configuration
+	Environ []string          // NAME=value, the real environment
+	// File is a local settings file. "" is local.settings.json of the script
+	// root, which need not be there.
+	File string
+}
+
+// loadSettings joins the sources.
+func loadSettings(root string, from Sources, p *Problems) Settings {
 	s := newSettings()
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		s.setDefault(name, own[name])
+	for _, name := range slices.Sorted(maps.Keys(from.Own)) {
+		s.setDefault(name, from.Own[name])
 	}
-	for _, entry := range environ {
+	for _, entry := range from.Environ {
 		// Windows has entries such as "=C:=C:\": not settings.
 		if name, value, ok := strings.Cut(entry, "="); ok && name != "" {
 			s.setDefault(name, value)
 		}
 	}
-	local := readLocalSettings(root, p)
+	local := readLocalSettings(root, from.File, p)
 	for _, name := range slices.Sorted(maps.Keys(local)) {
 		s.setDefault(name, local[name])
 	}
@@ -89,49 +98,79 @@ func loadSettings(root string, own map[string]string, environ []string, p *Probl
 
 const localSettingsFile = "local.settings.json"
 
-// readLocalSettings reads the Values and ConnectionStrings of
-// local.settings.json; a missing file is none. IsEncrypted is true when it is
-// absent, as in Core Tools.
-func readLocalSettings(root string, p *Problems) map[string]string {
-	data, err := os.ReadFile(filepath.Join(root, localSettingsFile))
-	if errors.Is(err, fs.ErrNotExist) {
+// ReadLocalSettings reads the app settings of a local settings file: its Values,
+// and its ConnectionStrings as "ConnectionStrings:<name>". With file "" that is
+// local.settings.json of the folder root, and none when it isn't there. The
+// error is Problems.
+func ReadLocalSettings(root, file string) (map[string]string, error) {
+	var p Problems
+	if values := readLocalSettings(root, file, &p); len(p) == 0 {
+		return values, nil
+	}
+	slices.Sort(p)
+	return nil, p
+}
+
+// readLocalSettings is ReadLocalSettings. IsEncrypted is true when it is absent,
+// as in Core Tools.
+func readLocalSettings(root, file string, p *Problems) map[string]string {
+	path := cmp.Or(file, filepath.Join(root, localSettingsFile))
+	data, err := os.ReadFile(path)
+	if file == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		p.addf(localSettingsFile, "%v", err)
+		p.addf(path, "the file with the app settings can't be read: %v", errors.Unwrap(err))
 		return nil
 	}
-	var file struct {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // the mark with which some editors begin a file
+	var content struct {
 		IsEncrypted       *bool
 		Values            map[string]any
 		ConnectionStrings map[string]any
 	}
-	if err := json.Unmarshal(data, &file); err != nil {
-		p.addf(localSettingsFile, "not the expected JSON: %v", err)
+	if err := json.Unmarshal(data, &content); err != nil {
+		p.addf(path, "not the expected JSON: %v", withLine(data, err))
 		return nil
 	}
-	if file.IsEncrypted == nil || *file.IsEncrypted {
-		p.addf(localSettingsFile, "IsEncrypted is true, which is also its default: set \"IsEncrypted\": false (encrypted values can't be read here)")
+	if content.IsEncrypted == nil || *content.IsEncrypted {
+		p.addf(path, "IsEncrypted is true, which is also its default: set \"IsEncrypted\": false (encrypted values can't be read here)")
 		return nil
 	}
 	out := map[string]string{}
-	for name, value := range file.Values {
+	for name, value := range content.Values {
 		switch v := value.(type) {
 		case nil:
 		case map[string]any, []any:
-			p.addf(localSettingsFile, "Values.%s must be a string: Values is a flat map", name)
+			p.addf(path, "Values.%s must be a string: Values is a flat map", name)
 		case string:
 			out[name] = v
 		default:
 			out[name] = fmt.Sprint(v)
 		}
 	}
-	for name, value := range file.ConnectionStrings {
+	for name, value := range content.ConnectionStrings {
 		if v, ok := value.(string); ok {
 			out["ConnectionStrings:"+name] = v
 		}
 	}
 	return out
+}
+
+// withLine adds the line to an error of package json.
+func withLine(data []byte, err error) error {
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	var offset int64
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &mismatch):
+		offset = mismatch.Offset
+	default:
+		return err
+	}
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(offset, int64(len(data)))], []byte("\n")), err)
 }
 
 var reference = regexp.MustCompile(`%([^%]+)%`)

@@ -1,0 +1,131 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// functionsSetting, with a number from 0, names a function that a host loads; the
+// others it leaves out.
+const functionsSetting = "AzureFunctionsJobHost__functions__"
+
+// Of the functions, these are in the app of the backends, and these in both apps;
+// all others are in the app of the workflow.
+var (
+	ofBackends = append(slices.Clone(backends), "Drones")
+	ofBoth     = []string{"Live", "Ready"}
+)
+
+// backendURLs are the settings with which the workflow finds the backends.
+var backendURLs = []string{
+	"BACKEND_ACCOUNT_URL", "BACKEND_PACKAGE_URL", "BACKEND_TRANSPORTATION_URL", "BACKEND_DRONE_URL", "BACKEND_DELIVERY_URL",
+}
+
+// portTries is how many ports after the app's are tried for the backends.
+const portTries = 20
+
+// startBackends starts the backends as an app of their own, from the same staged
+// folder and with the same services, but without the connections to Event Hubs
+// and Service Bus, which no backend needs. app is the app with all functions; its
+// settings become those of the workflow.
+func (s *System) startBackends(ctx context.Context, app InstanceConfig, env environment) error {
+	workflow, backends, err := splitFunctions(app.App)
+	if err != nil {
+		return err
+	}
+	if name := env.get(functionsSetting + "0"); name != "" {
+		return fmt.Errorf("split the app: the settings choose its functions already (%s0 is %s)", functionsSetting, name)
+	}
+	app.Name = "backends"
+	app.Settings = s.Settings()
+	setFunctions(app.Settings, backends)
+	for _, c := range connections {
+		if c.name != "CosmosDB" {
+			app.Settings[c.name], app.Settings[c.identity] = "", "" // as if not set
+		}
+	}
+	if s.Backends, err = startAfter(ctx, app); err != nil {
+		return fmt.Errorf("start the backends: %w", err)
+	}
+	s.endpoints.Backends = s.Backends.Address()
+	setFunctions(s.set, workflow)
+	for _, name := range backendURLs {
+		s.set[name] = s.endpoints.BackendsURL() + "/api"
+	}
+	return nil
+}
+
+// splitFunctions returns the functions of both apps that are staged in a folder.
+func splitFunctions(folder string) (workflow, backends []string, err error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*", "function.json"))
+	if err != nil {
+		return nil, nil, fmt.Errorf("split the app in %s: %w", folder, err)
+	}
+	for _, file := range files {
+		switch name := filepath.Base(filepath.Dir(file)); {
+		case slices.Contains(ofBoth, name):
+			workflow, backends = append(workflow, name), append(backends, name)
+		case slices.Contains(ofBackends, name):
+			backends = append(backends, name)
+		default:
+			workflow = append(workflow, name)
+		}
+	}
+	return workflow, backends, nil
+}
+
+func setFunctions(settings map[string]string, names []string) {
+	for i, name := range names {
+		settings[functionsSetting+strconv.Itoa(i)] = name
+	}
+}
+
+// startAfter starts an instance on the next free port after its address.
+func startAfter(ctx context.Context, c InstanceConfig) (*Instance, error) {
+	first := c.HTTP
+	for n := 1; ; n++ {
+		var err error
+		if c.HTTP, err = portAfter(first, n); err != nil {
+			return nil, err
+		}
+		i, err := StartInstance(ctx, c)
+		if !errors.Is(err, syscall.EADDRINUSE) || n == portTries {
+			return i, err
+		}
+	}
+}
+
+// portAfter returns the address whose port is the nth after that of an address;
+// port 0, which takes a free one, stays.
+func portAfter(address string, n int) (string, error) {
+	host, text := "127.0.0.1", address
+	if strings.Contains(address, ":") {
+		var err error
+		if host, text, err = net.SplitHostPort(address); err != nil {
+			return "", fmt.Errorf("listen after %s: %w", address, err)
+		}
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return "", fmt.Errorf("listen after %s: %w", address, err)
+	}
+	if port != 0 {
+		port += n
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+}
+
+// backendsFinished is closed when the backends' app has ended; nil without one.
+func (s *System) backendsFinished() <-chan struct{} {
+	if s.Backends == nil {
+		return nil
+	}
+	return s.Backends.Finished()
+}
