@@ -52,6 +52,8 @@ func New(c Config) *Service { return &Service{c} }
 
 // Input is what comes with a request. Its body is validated.
 type Input struct {
+	// Caller is an opaque id of who asks, "" when callers are not known. What
+	// begins with it is its alone; see workflow.Owns.
 	Caller      string
 	TraceParent string
 	// Body is the canonical form of the body; nil for a cancel.
@@ -92,7 +94,8 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 }
 
 // Put accepts a new transaction under the client's id. A repeat gets the same
-// result again, another content ErrOtherContent.
+// result again, another content ErrOtherContent, and so does another caller,
+// whatever its content: that the id is taken is all that it learns.
 func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) {
 	if err := s.checkID(id); err != nil {
 		return Result{}, err
@@ -123,7 +126,7 @@ func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) 
 // known answers a Put for a transaction whose request was not kept: its client
 // repeats a Post that was not acknowledged, under the id that it was given.
 func (s *Service) known(p *workflow.Progress, in Input) (Result, error) {
-	same := p.Revision <= 1 && sameJSON(p.Request, in.Body)
+	same := p.Revision <= 1 && sameJSON(p.Request, in.Body) && workflow.Owns(p.Caller, in.Caller)
 	for _, o := range p.Operations {
 		if o.Kind == workflow.OperationDeliver && same {
 			return Result{TransactionID: p.ID, OperationID: o.ID, Repeated: true}, nil

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
@@ -24,7 +25,7 @@ func (s *Service) Delete(ctx context.Context, id string, in Input, key string) (
 
 // change accepts an operation on an accepted transaction. It fails with a
 // *PastError for one that is past it or has had too many of that kind, and with
-// NotFound for an unknown one.
+// NotFound for an unknown one, and for another caller's.
 // With a key a repeat gets the OperationID of the first request, whatever has
 // become of the transaction since.
 func (s *Service) change(ctx context.Context, id string, kind workflow.OperationKind, in Input, key string) (Result, error) {
@@ -32,7 +33,7 @@ func (s *Service) change(ctx context.Context, id string, kind workflow.Operation
 		return Result{}, err
 	}
 	if key == "" {
-		if err := s.changeable(ctx, id, kind); err != nil {
+		if err := s.changeable(ctx, id, kind, in.Caller); err != nil {
 			return Result{}, err
 		}
 		r, err := s.request("", id, kind, in)
@@ -57,21 +58,26 @@ func (s *Service) change(ctx context.Context, id string, kind workflow.Operation
 	case !failure.Is(err, failure.NotFound):
 		return Result{}, fmt.Errorf("%s transaction %s: %w", kind, id, err)
 	}
-	if err := s.changeable(ctx, id, kind); err != nil {
+	if err := s.changeable(ctx, id, kind, in.Caller); err != nil {
 		return Result{}, err
 	}
 	return s.keepAndSend(ctx, r, in, ErrKeyReused)
 }
 
-// changeable fails if id is unknown, or its transaction is past the operation.
-func (s *Service) changeable(ctx context.Context, id string, kind workflow.OperationKind) error {
+// changeable fails if id is unknown or another caller's, or its transaction is
+// past the operation. Whose a transaction is that waits for its delivery, the
+// workflow finds out.
+func (s *Service) changeable(ctx context.Context, id string, kind workflow.OperationKind, caller string) error {
 	p, _, err := s.c.Transactions.Read(ctx, id)
 	if failure.Is(err, failure.NotFound) {
-		_, err = s.c.Known.AcceptedAt(ctx, id)
+		_, err = s.c.Known.AcceptedAt(ctx, id, caller)
 		return err
 	}
 	if err != nil {
 		return fmt.Errorf("%s transaction %s: %w", kind, id, err)
+	}
+	if owner, known := p.Owner(); known && !workflow.Owns(owner, caller) {
+		return failure.New(failure.NotFound, string(kind)+" transaction", id, errors.New("it is another caller's"))
 	}
 	if reason, past := s.c.Past(p, kind, s.c.Now()); past {
 		return &PastError{TransactionID: id, State: p.State, Reason: reason}

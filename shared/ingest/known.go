@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // DefaultRetention is the retention of the hub unless a setting says
@@ -42,10 +43,12 @@ func (k Known) Young(id string) (time.Time, bool) {
 	return at, age < retention && age > -clockSkew
 }
 
-// AcceptedAt returns when the transaction with that id was accepted, judged
-// without its document: the id is young, or its request was kept. It fails
-// with the kind NotFound for an id that nobody knows.
-func (k Known) AcceptedAt(ctx context.Context, id string) (time.Time, error) {
+// AcceptedAt returns when the caller's transaction with that id was accepted,
+// judged without its document: the id is young, or its request was kept. It fails
+// with the kind NotFound for an id that nobody knows, or that another caller's
+// request took. What a young id tells is in the id itself, so that it gives
+// nothing away of whoever got it.
+func (k Known) AcceptedAt(ctx context.Context, id, caller string) (time.Time, error) {
 	if at, ok := k.Young(id); ok {
 		return at, nil
 	}
@@ -53,7 +56,7 @@ func (k Known) AcceptedAt(ctx context.Context, id string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("look for request %s: %w", id, err)
 	}
-	if r.TransactionID != id {
+	if r.TransactionID != id || !workflow.Owns(r.Caller, caller) {
 		return time.Time{}, failure.New(failure.NotFound, "look for request", id, nil)
 	}
 	return r.AcceptedAt, nil

@@ -43,7 +43,9 @@ func Hash(operation workflow.OperationKind, transactionID string, canonical []by
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// same reports whether r stands for the same request as other.
+// same reports whether r, which was kept, stands for the same request as other.
+// Another caller's never does, whatever its content.
 func (r Request) same(other Request) bool {
-	return r.Operation == other.Operation && r.TransactionID == other.TransactionID && r.Hash == other.Hash
+	return r.Operation == other.Operation && r.TransactionID == other.TransactionID && r.Hash == other.Hash &&
+		workflow.Owns(r.Caller, other.Caller)
 }

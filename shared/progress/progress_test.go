@@ -83,7 +83,7 @@ func document() *workflow.Progress {
 func TestGetShowsWhatIsTheClients(t *testing.T) {
 	s, store := newService()
 	store.documents["t-1"] = document()
-	v, err := s.Get(t.Context(), "t-1")
+	v, err := s.Get(t.Context(), "t-1", "secret caller")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestGetWithoutADocument(t *testing.T) {
 			s, store := newService()
 			store.requests["put"] = ingest.Request{ID: "put", TransactionID: "put", AcceptedAt: noon}
 			store.requests["key"] = ingest.Request{ID: "key", TransactionID: "put", AcceptedAt: noon}
-			v, err := s.Get(t.Context(), c.id)
+			v, err := s.Get(t.Context(), c.id, "")
 			if !c.known {
 				if !failure.Is(err, failure.NotFound) {
 					t.Errorf("got %+v, %v, want not found", v, err)
@@ -217,7 +217,7 @@ func TestGetOperation(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, store := newService()
 			store.documents["t-1"] = document()
-			got, err := s.GetOperation(t.Context(), c.id, c.operation)
+			got, err := s.GetOperation(t.Context(), c.id, c.operation, "secret caller")
 			if c.want == nil {
 				if !failure.Is(err, failure.NotFound) {
 					t.Errorf("got %+v, %v, want not found", got, err)
@@ -234,10 +234,10 @@ func TestGetOperation(t *testing.T) {
 func TestStoreIsDown(t *testing.T) {
 	s, store := newService()
 	store.fail = failure.New(failure.Transient, "read", "", errors.New("down"))
-	if _, err := s.Get(t.Context(), "m-1"); !errors.Is(err, store.fail) {
+	if _, err := s.Get(t.Context(), "m-1", ""); !errors.Is(err, store.fail) {
 		t.Errorf("get: %v", err)
 	}
-	if _, err := s.GetOperation(t.Context(), "m-1", "m-2"); !errors.Is(err, store.fail) {
+	if _, err := s.GetOperation(t.Context(), "m-1", "m-2", ""); !errors.Is(err, store.fail) {
 		t.Errorf("get operation: %v", err)
 	}
 }

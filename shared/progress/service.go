@@ -30,17 +30,18 @@ func New(transactions Transactions, known ingest.Known) *Service {
 	return &Service{transactions, known}
 }
 
-// Get returns a transaction. It fails with the kind NotFound for an id that was
-// never accepted, or so long ago that nothing is left of it.
-func (s *Service) Get(ctx context.Context, id string) (View, error) {
-	p, _, err := s.transactions.Read(ctx, id)
-	if err == nil {
-		return viewOf(p), nil
+// Get returns a transaction of the caller's. It fails with the kind NotFound for
+// an id that was never accepted, or so long ago that nothing is left of it, and
+// for another caller's.
+func (s *Service) Get(ctx context.Context, id, caller string) (View, error) {
+	p, err := s.read(ctx, id, caller)
+	if err == nil && p != nil {
+		return viewOf(p, caller), nil
 	}
-	if !failure.Is(err, failure.NotFound) {
+	if err != nil {
 		return View{}, fmt.Errorf("get progress of %s: %w", id, err)
 	}
-	at, err := s.known.AcceptedAt(ctx, id)
+	at, err := s.known.AcceptedAt(ctx, id, caller)
 	if err != nil {
 		return View{}, fmt.Errorf("get progress of %s: %w", id, err)
 	}
@@ -50,19 +51,18 @@ func (s *Service) Get(ctx context.Context, id string) (View, error) {
 // GetOperation returns an operation of a transaction. One that has not reached
 // its transaction yet is Pending and not observed, as long as its id is young
 // enough that it can still be on its way. It fails with the kind NotFound for
-// any other.
-func (s *Service) GetOperation(ctx context.Context, id, operationID string) (Operation, error) {
-	p, _, err := s.transactions.Read(ctx, id)
-	switch {
-	case err == nil:
-		if o := p.Operation(operationID); o != nil {
-			return operationOf(id, o), nil
-		}
-	case !failure.Is(err, failure.NotFound):
+// any other, and for another caller's.
+func (s *Service) GetOperation(ctx context.Context, id, operationID, caller string) (Operation, error) {
+	p, err := s.read(ctx, id, caller)
+	if err == nil && p == nil {
+		_, err = s.known.AcceptedAt(ctx, id, caller)
+	}
+	if err != nil {
 		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
-	default:
-		if _, err := s.known.AcceptedAt(ctx, id); err != nil {
-			return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
+	}
+	if p != nil {
+		if o := p.Operation(operationID); o != nil && workflow.Owns(o.Caller, caller) {
+			return operationOf(id, o), nil
 		}
 	}
 	at, ok := s.known.Young(operationID)
@@ -74,4 +74,23 @@ func (s *Service) GetOperation(ctx context.Context, id, operationID string) (Ope
 		ID: operationID, TransactionID: id, State: workflow.OperationPending,
 		AcceptedAt: workflow.At(at),
 	}, nil
+}
+
+// read returns the document of a transaction, and nil if there is none that is
+// the caller's business: it has not been stored yet, or it is not known yet whose
+// it is. It fails with the kind NotFound for another caller's.
+func (s *Service) read(ctx context.Context, id, caller string) (*workflow.Progress, error) {
+	p, _, err := s.transactions.Read(ctx, id)
+	switch {
+	case failure.Is(err, failure.NotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case p.SeenBy(caller):
+		return p, nil
+	}
+	if _, known := p.Owner(); known {
+		return nil, failure.New(failure.NotFound, "read transaction", id, errors.New("it is another caller's"))
+	}
+	return nil, nil
 }

@@ -37,8 +37,9 @@ type Step struct {
 
 // Error is why an attempt failed.
 type Error struct {
-	Status  int    `json:"status,omitempty"` // HTTP; absent when there was no answer
-	Type    string `json:"type,omitempty"`
+	Status int    `json:"status,omitempty"` // HTTP; absent when there was no answer
+	Type   string `json:"type,omitempty"`
+	// Message is what the service has said; not what went wrong on the way to it.
 	Message string `json:"message"`
 }
 
@@ -57,7 +58,7 @@ type Operation struct {
 	EndedAt    workflow.Instant `json:"endedAt,omitzero"`
 }
 
-func viewOf(p *workflow.Progress) View {
+func viewOf(p *workflow.Progress, caller string) View {
 	v := View{
 		ID: p.ID, State: p.State, Observed: true, Revision: p.Revision, Cause: p.Cause, Reason: p.Reason,
 		AcceptedAt: p.AcceptedAt, StartedAt: p.StartedAt, CompleteBy: p.CompleteBy, EndedAt: p.EndedAt,
@@ -67,7 +68,9 @@ func viewOf(p *workflow.Progress) View {
 		v.Steps = append(v.Steps, stepOf(&p.Steps[i]))
 	}
 	for i := range p.Operations {
-		v.Operations = append(v.Operations, operationOf(p.ID, &p.Operations[i]))
+		if o := &p.Operations[i]; workflow.Owns(o.Caller, caller) {
+			v.Operations = append(v.Operations, operationOf(p.ID, o))
+		}
 	}
 	return v
 }
@@ -82,7 +85,7 @@ func stepOf(s *workflow.StepProgress) Step {
 		failed = s.UndoError
 	}
 	if failed != nil {
-		step.Error = &Error{Status: failed.Status, Type: failed.Type, Message: failed.Message}
+		step.Error = &Error{Status: failed.Status, Type: failed.Type, Message: failed.Told()}
 	}
 	return step
 }

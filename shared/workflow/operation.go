@@ -14,7 +14,7 @@ type Operation struct {
 	Kind        OperationKind
 	Body        json.RawMessage // the request, or the change
 	AcceptedAt  time.Time
-	Caller      string
+	Caller      string // who asked, "" when callers are not known
 	TraceParent string
 }
 
@@ -25,12 +25,12 @@ type Operation struct {
 const MaxOperations = 200
 
 // Receive puts an operation on record as Pending and reports whether it did: a
-// repeat changes nothing, nor does one beyond MaxOperations. Operations are kept
-// in the order of their ids, the delivery first, whatever the order in which
-// they arrive. Anyone may receive an operation under the document's ETag; only
-// the holder of the lease acts on it.
+// repeat changes nothing, nor does a foreign one, nor one beyond MaxOperations.
+// Operations are kept in the order of their ids, the delivery first, whatever the
+// order in which they arrive. Anyone may receive an operation under the
+// document's ETag; only the holder of the lease acts on it.
 func (p *Progress) Receive(op Operation) bool {
-	if p.Operation(op.ID) != nil {
+	if p.Operation(op.ID) != nil || p.Foreign(op) {
 		return false
 	}
 	if len(p.Operations) >= MaxOperations && slices.ContainsFunc(p.Operations, func(o OperationRecord) bool { return o.Kind == op.Kind }) {
@@ -41,10 +41,13 @@ func (p *Progress) Receive(op Operation) bool {
 		record.Change = op.Body
 	}
 	if p.AcceptedAt.IsZero() {
-		p.AcceptedAt, p.Caller, p.TraceParent = At(op.AcceptedAt), op.Caller, op.TraceParent
+		p.AcceptedAt, p.TraceParent = At(op.AcceptedAt), op.TraceParent
 	}
-	if op.Kind == OperationDeliver {
+	switch _, known := p.Owner(); {
+	case op.Kind == OperationDeliver:
 		p.deliver(op, &record)
+	case !known:
+		record.Caller = op.Caller
 	}
 	p.Operations = append(p.Operations, record)
 	slices.SortStableFunc(p.Operations, func(a, b OperationRecord) int {
@@ -60,15 +63,18 @@ func (p *Progress) Receive(op Operation) bool {
 }
 
 func (p *Progress) deliver(op Operation, record *OperationRecord) {
-	switch {
-	case p.delivery() != nil:
+	if p.delivery() != nil {
 		record.end(OperationRefused, "the transaction has a delivery already", op.AcceptedAt)
-	case p.State == Accepted:
+		return
+	}
+	p.Caller = op.Caller
+	p.settleOwner()
+	if p.State == Accepted {
 		p.Request = op.Body
 		if len(op.Body) == 0 {
 			p.Request = json.RawMessage("null")
 		}
-		p.AcceptedAt, p.Caller, p.TraceParent = At(op.AcceptedAt), op.Caller, op.TraceParent
+		p.AcceptedAt, p.TraceParent = At(op.AcceptedAt), op.TraceParent
 	}
 }
 
@@ -170,6 +176,9 @@ func (d *Definition) tooLate(p *Progress, now time.Time) bool {
 }
 
 func (d *Definition) cancel(p *Progress, op *OperationRecord, t Turn) error {
+	if p.waitsForOwner(op) {
+		return nil
+	}
 	if d.tooLate(p, t.Now) {
 		op.end(OperationRefused, tooLate, t.Now)
 		return nil

@@ -15,11 +15,13 @@ import (
 // under the document's ETag, without touching Saves: so a runner whose save is refused
 // can tell a wish that came in from the loss of its lease.
 type Progress struct {
-	ID       string `json:"id"` // the TransactionID
-	Schema   int    `json:"schema"`
-	State    State  `json:"state"`
-	Cause    Cause  `json:"cause,omitempty"` // why it is, or was, undone
-	Reason   string `json:"reason,omitempty"`
+	ID     string `json:"id"` // the TransactionID
+	Schema int    `json:"schema"`
+	State  State  `json:"state"`
+	Cause  Cause  `json:"cause,omitempty"` // why it is, or was, undone
+	Reason string `json:"reason,omitempty"`
+	// Caller is the delivery's, an opaque id: whose transaction it is. Empty
+	// when callers are not known; see Owns.
 	Caller   string `json:"caller,omitempty"`
 	Revision int    `json:"revision"`
 	// Request is the current request; Previous is the one to go back to when a
@@ -139,10 +141,12 @@ const (
 
 // OperationRecord is one operation as the transaction knows it.
 type OperationRecord struct {
-	ID     string          `json:"id"` // the OperationID
-	Kind   OperationKind   `json:"kind"`
-	State  OperationState  `json:"state"`
-	Reason string          `json:"reason,omitempty"` // for Refused and Superseded
+	ID     string         `json:"id"` // the OperationID
+	Kind   OperationKind  `json:"kind"`
+	State  OperationState `json:"state"`
+	Reason string         `json:"reason,omitempty"` // for Refused and Superseded
+	// Caller is who asked, until the delivery shows whose transaction it is.
+	Caller string          `json:"caller,omitempty"`
 	Change json.RawMessage `json:"change,omitempty"` // a reschedule's body, while Pending
 	// Revision is the transaction's revision under which the operation was
 	// taken up; 0 while it waits to be.

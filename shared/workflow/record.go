@@ -55,7 +55,7 @@ func (d *Definition) succeed(p *Progress, s *StepProgress, o Outcome, now time.T
 	if accept := d.Step(s.Name).Accept; accept != nil {
 		if err := accept(o.Result); err != nil {
 			s.State = StepRejected
-			s.Error = &StepError{Status: o.Status, Type: "not-accepted", Message: err.Error(), At: At(now)}
+			s.Error = &StepError{Status: o.Status, Type: notAccepted, Message: err.Error(), At: At(now)}
 			return
 		}
 	}
@@ -99,7 +99,7 @@ func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limi
 			}
 			s.NotBefore = At(now.Add(max(delay, b.wait(o, delay))))
 			if s.UndoLaters >= limits.UndoAttempts && stuck == "" {
-				stuck = fmt.Sprintf("undo of %s put off %d times: %s", s.Name, s.UndoLaters, s.UndoError.Message)
+				stuck = fmt.Sprintf("undo of %s put off %d times: %s", s.Name, s.UndoLaters, s.UndoError.Told())
 			}
 		}
 	}
@@ -140,6 +140,20 @@ func (p *Progress) Abandoned() {
 			s.Effect = max(s.Effect, EffectMaybe)
 		}
 	}
+}
+
+// notAccepted is the type of an error that the business itself found in an
+// answer.
+const notAccepted = "not-accepted"
+
+// Told returns the message as clients and receivers of news may read it: what the
+// service, or the business, has said. What went wrong on the way to a service has
+// names and addresses in it, which are for operators.
+func (e *StepError) Told() string {
+	if e.Status >= 400 || e.Type == notAccepted {
+		return e.Message
+	}
+	return "the service gave no answer that could be read"
 }
 
 func stepError(o Outcome, now time.Time) *StepError {

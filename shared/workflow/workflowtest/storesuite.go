@@ -288,7 +288,7 @@ func FullProgress(id string) *workflow.Progress {
 			{ID: "op-1", Kind: workflow.OperationDeliver, State: workflow.OperationApplied, AcceptedAt: at, EndedAt: at},
 			{ID: "op-2", Kind: workflow.OperationReschedule, State: workflow.OperationSuperseded, Reason: "cancelled",
 				Change: json.RawMessage(`{"nights":4}`), Revision: 2, AcceptedAt: at, EndedAt: at},
-			{ID: "op-3", Kind: workflow.OperationCancel, State: workflow.OperationPending, Revision: 2, AcceptedAt: at},
+			{ID: "op-3", Kind: workflow.OperationCancel, State: workflow.OperationPending, Caller: "caller-2", Revision: 2, AcceptedAt: at},
 		},
 		History: []workflow.Entry{
 			{At: at, Event: workflow.EventStart, State: workflow.Running},

@@ -1,0 +1,47 @@
+package workflow
+
+import "slices"
+
+// Owns reports whether what belongs to owner is the caller's. What was accepted
+// while callers were not known belongs to nobody, and so to everyone who knows
+// its id.
+func Owns(owner, caller string) bool { return owner == "" || owner == caller }
+
+// Owner returns whose transaction it is: the caller of its delivery. It is not
+// known before the delivery is here.
+func (p *Progress) Owner() (caller string, known bool) {
+	return p.Caller, p.delivery() != nil
+}
+
+// SeenBy reports whether the transaction may be shown to a caller: to its owner,
+// and before that is known to those who asked something of it.
+func (p *Progress) SeenBy(caller string) bool {
+	if owner, known := p.Owner(); known {
+		return Owns(owner, caller)
+	}
+	return slices.ContainsFunc(p.Operations, func(op OperationRecord) bool { return Owns(op.Caller, caller) })
+}
+
+// Foreign reports whether an operation was asked for by another than the
+// transaction's owner. Such a one is never received: to whoever asked, there is
+// no such transaction.
+func (p *Progress) Foreign(op Operation) bool {
+	owner, known := p.Owner()
+	return known && !Owns(owner, op.Caller)
+}
+
+// settleOwner keeps of the operations that came before the delivery those of the
+// delivery's caller. The others never took effect: see waitsForOwner.
+func (p *Progress) settleOwner() {
+	p.Operations = slices.DeleteFunc(p.Operations, func(op OperationRecord) bool { return !Owns(p.Caller, op.Caller) })
+	for i := range p.Operations {
+		p.Operations[i].Caller = ""
+	}
+}
+
+// waitsForOwner reports whether it is not known yet if the operation's caller
+// may ask for it.
+func (p *Progress) waitsForOwner(op *OperationRecord) bool {
+	_, known := p.Owner()
+	return !known && op.Caller != ""
+}
