@@ -35,6 +35,9 @@ type Options struct {
 	MaxRetryDelay time.Duration
 	// MaxConnections is the number of idle connections that are kept: 256.
 	MaxConnections int
+	// Observe is told of each try of an operation, with the context of its
+	// caller. It must not block. May be nil.
+	Observe func(ctx context.Context, t Try)
 	// Transport replaces the HTTP client, for tests.
 	Transport policy.Transporter
 }
@@ -88,6 +91,9 @@ func Open(c Connection, o Options) (*Database, error) {
 			StatusCodes: retried,
 		},
 	}}
+	if o.Observe != nil {
+		options.PerRetryPolicies = append(options.PerRetryPolicies, observer(o.Observe))
+	}
 	var err error
 	db.account, err = newAccount(func() (*azcosmos.Client, error) {
 		switch {

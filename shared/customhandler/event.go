@@ -37,7 +37,9 @@ type EventConfig struct {
 	// Concurrency bounds the events of one function that run at once; more
 	// wait, inside their Timeout. 0 means no bound but the host's own.
 	Concurrency int
-	Logger      *slog.Logger
+	// Observer is told of each event. May be nil.
+	Observer Observer
+	Logger   *slog.Logger
 }
 
 // Events makes handlers for events and knows those that still run. It is safe
@@ -81,11 +83,13 @@ func (e *Events) Handler(function string, fn EventFunc) http.Handler {
 		}
 		ctx := telemetry.With(r.Context(),
 			slog.String(telemetry.KeyFunction, function), slog.String(telemetry.KeyInvocation, i.ID))
-		ctx = telemetry.ContinueTrace(ctx, r.Header.Get("traceparent"))
-		ctx, cancel := context.WithTimeout(ctx, e.c.Timeout)
+		ctx, ended := e.observe(telemetry.FromHeader(ctx, r.Header.Get), i)
+		ctx, cancel := context.WithTimeout(telemetry.Rooted(ctx), e.c.Timeout)
 		defer cancel()
 		start := time.Now()
-		if err := e.run(ctx, slots, i, fn); err != nil {
+		err = e.run(ctx, slots, i, fn)
+		ended(err)
+		if err != nil {
 			e.c.Logger.ErrorContext(ctx, "invocation failed", telemetry.KeyDuration, time.Since(start).Milliseconds(), telemetry.KeyError, err)
 			respond(w, http.StatusInternalServerError, err)
 			return
@@ -93,6 +97,13 @@ func (e *Events) Handler(function string, fn EventFunc) http.Handler {
 		e.c.Logger.DebugContext(ctx, "invocation succeeded", telemetry.KeyDuration, time.Since(start).Milliseconds())
 		respond(w, http.StatusOK, nil)
 	})
+}
+
+func (e *Events) observe(ctx context.Context, i *Invocation) (context.Context, func(error)) {
+	if e.c.Observer == nil {
+		return ctx, func(error) {}
+	}
+	return e.c.Observer.Event(ctx, i)
 }
 
 // read checks the request and decodes it. The status is for the error.

@@ -11,6 +11,17 @@ import (
 	"time"
 )
 
+const (
+	// maxHeader bounds the header of a request, in bytes: the front end passes
+	// on some 64 KiB at most, and a token has up to a few.
+	maxHeader = 64 << 10
+	// readTimeout is how long a request may take to arrive. A client that sends
+	// its body byte by byte holds one of the host's places for no longer. It is
+	// longer than any invocation: the server ends the context of one that still
+	// runs then.
+	readTimeout = 5 * time.Minute
+)
+
 // Server serves a handler to the host, on 127.0.0.1 only: the port has no
 // authentication. GET / is always answered, since any answer to it tells the
 // host that the handler is ready; so the port is opened last, when everything
@@ -37,7 +48,9 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	server := &http.Server{
 		Handler:           drained(s.withRoot()),
+		MaxHeaderBytes:    maxHeader,
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       readTimeout,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn),
 	}

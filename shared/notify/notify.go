@@ -14,7 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
@@ -116,8 +119,13 @@ func (s *Service) Handle(ctx context.Context, e message.Envelope) error {
 	return nil
 }
 
-// post sends one notice.
-func (s *Service) post(ctx context.Context, id string, n workflow.Notice) error {
+// post sends one notice, in a span that the notice names.
+func (s *Service) post(ctx context.Context, id string, n workflow.Notice) (err error) {
+	ctx, span := telemetry.Start(ctx, http.MethodPost, trace.WithSpanKind(trace.SpanKindClient))
+	defer func() {
+		telemetry.Fail(span, telemetry.ErrorType(err))
+		span.End()
+	}()
 	e, err := newEvent(s.c.Source, id, n, telemetry.TraceParent(ctx))
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,5 +182,26 @@ func TestBodySurvives(t *testing.T) {
 		if _, err := e.Bytes(); err == nil {
 			t.Errorf("%+v was read", e)
 		}
+	}
+}
+
+// TestKeptIsTold has an entry told of once it is stored, and logged without what
+// was sent: the detail may quote it.
+func TestKeptIsTold(t *testing.T) {
+	var log strings.Builder
+	var kept []quarantine.Entry
+	s := quarantine.New(quarantine.Config{
+		Store: quarantinetest.NewMemory(nil), Now: func() time.Time { return noon }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Kept: func(_ context.Context, e quarantine.Entry) { kept = append(kept, e) },
+	})
+	m := quarantine.Message{Queue: "deliveries", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "secret detail", Body: []byte("secret body")}
+	if err := s.Poison(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if len(kept) != 1 || kept[0].ID != "deliveries.7" {
+		t.Errorf("told of %+v", kept)
+	}
+	if text := log.String(); !strings.Contains(text, `level=WARN msg="message quarantined" source=deliveries`) || strings.Contains(text, "secret") {
+		t.Errorf("logged %s", text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
 // DefaultKeep is how long an entry is kept. It is longer than anything waits on
@@ -45,8 +46,10 @@ type Message struct {
 type Config struct {
 	Store Store
 	// Waker may be nil: then DeadLetter only keeps the message.
-	Waker  Waker
-	Keep   time.Duration // 0 means DefaultKeep
+	Waker Waker
+	Keep  time.Duration // 0 means DefaultKeep
+	// Kept is told of each entry when it is stored. May be nil.
+	Kept   func(ctx context.Context, e Entry)
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -79,10 +82,14 @@ func (s *Service) Keep(ctx context.Context, e Entry) error {
 	if err != nil {
 		return fmt.Errorf("quarantine %s: %w", e.ID, err)
 	}
-	// A human should look at each: nothing here is expected to happen.
-	s.c.Logger.ErrorContext(ctx, "put into quarantine",
-		"source", e.Source, "sequenceNumber", e.SequenceNumber, "reason", e.Reason,
-		"detail", e.Detail, "transactionId", e.TransactionID, "messageId", e.MessageID)
+	// Somebody should look at each: nothing here is expected to happen. The detail
+	// may quote what was sent, so that it is in the entry alone.
+	s.c.Logger.WarnContext(ctx, "message quarantined",
+		telemetry.KeySource, e.Source, telemetry.KeySequence, e.SequenceNumber, telemetry.KeyReason, e.Reason,
+		telemetry.KeyTransaction, e.TransactionID, telemetry.KeyMessage, e.MessageID)
+	if s.c.Kept != nil {
+		s.c.Kept(ctx, e)
+	}
 	return nil
 }
 

@@ -23,13 +23,16 @@ func (s *session) attempt(ctx context.Context, step string, req Request) workflo
 	f := workflow.Finished{Step: step}
 	b := s.r.Budgets
 	end := earliest(s.r.Now().Add(b.StepTimeout), s.deadline, s.p.Lease.Until.Add(-LeaseMargin))
+	ctx = telemetry.With(ctx, slog.String(telemetry.KeyStep, step))
+	first := req.Attempt
 	for ctx.Err() == nil && !s.r.Now().Add(b.CallTimeout).After(end) {
+		req.Attempt = first + f.Attempts
 		f.Add(s.call(ctx, req))
 		o := f.Outcome
 		if o.Retry == workflow.RetryNone {
 			break
 		}
-		s.logFailure(ctx, step, req, f)
+		s.logFailure(ctx, req, o)
 		if o.Retry == workflow.RetryNever || o.RetryAfter > 0 || f.Attempts == b.InPlaceAttempts ||
 			s.r.Pause(ctx, s.shortDelay(f.Attempts)) != nil {
 			break
@@ -41,16 +44,17 @@ func (s *session) attempt(ctx context.Context, step string, req Request) workflo
 // logFailure warns of what may need somebody's eyes. A service that said no, or
 // that it is busy, works as it should, and so does a limit on this side, which
 // refuses a call with a time to wait.
-func (s *session) logFailure(ctx context.Context, step string, req Request, f workflow.Finished) {
-	o, level := f.Outcome, slog.LevelWarn
+func (s *session) logFailure(ctx context.Context, req Request, o workflow.Outcome) {
+	level := slog.LevelWarn
 	if o.Effect == workflow.EffectNo && (o.Status != 0 || o.RetryAfter > 0) {
 		level = slog.LevelInfo
 	}
-	s.r.Log.Log(ctx, level, "call failed", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step, telemetry.KeyOperation, req.OperationID,
-		telemetry.KeyAttempt, f.Attempts, "undo", req.Undo, telemetry.KeyStatus, o.Status, "type", o.Type, telemetry.KeyError, o.Message)
+	s.r.Log.Log(ctx, level, "call failed", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, req.Step, telemetry.KeyOperation, req.OperationID,
+		telemetry.KeyAttempt, req.Attempt, "undo", req.Undo, telemetry.KeyStatus, o.Status, "type", o.Type, telemetry.KeyError, o.Message)
 }
 
 func (s *session) call(ctx context.Context, req Request) workflow.Outcome {
+	ctx = telemetry.With(ctx, slog.Int(telemetry.KeyAttempt, req.Attempt))
 	ctx, cancel := context.WithTimeout(ctx, s.r.Budgets.CallTimeout)
 	defer cancel()
 	return s.r.Caller.Do(ctx, req)

@@ -15,14 +15,17 @@ type Request struct {
 	// reschedule or cancel that was taken up.
 	OperationID string
 	Revision    int
-	TraceParent string
 	Call        workflow.Call
 	Undo        bool
+	// Step is whose call, or undo call, it is; Attempt counts those of all
+	// revisions and wakes, from 1.
+	Step    string
+	Attempt int
 }
 
 // Caller makes calls. Do makes one attempt, bounded by the context's deadline,
-// and judges it; whatever goes wrong is in the outcome. It is safe for
-// concurrent use.
+// and judges it; whatever goes wrong is in the outcome. The trace of the context
+// goes with it. It is safe for concurrent use.
 type Caller interface {
 	Do(ctx context.Context, req Request) workflow.Outcome
 }

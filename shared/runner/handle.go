@@ -43,13 +43,13 @@ func (r *Runner) Handle(ctx context.Context, w Work, m Message) error {
 }
 
 // Receive puts a message's operation on record if it is not, and raises the wake
-// with which it will be done. It makes no call: the message is one that Handle
-// has failed on time and again. It reports whether the operation was new; the
-// errors are those of Handle.
+// with which it will be done. One that is foreign is left alone. It makes no
+// call: the message is one that Handle has failed on time and again. It reports
+// whether the operation was new; the errors are those of Handle.
 func (r *Runner) Receive(ctx context.Context, w Work, m Message) (fresh bool, err error) {
 	p, _, err := r.Store.Read(ctx, m.TransactionID)
 	switch {
-	case err == nil && p.Operation(m.Operation.ID) != nil:
+	case err == nil && (p.Operation(m.Operation.ID) != nil || p.Foreign(*m.Operation)):
 		return false, nil
 	case err != nil && !failure.Is(err, failure.NotFound):
 		return false, fmt.Errorf("receive operation %s of transaction %s: %w", m.Operation.ID, m.TransactionID, err)
@@ -108,12 +108,11 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 		s.p, s.etag, s.epoch = base, etag, base.Lease.Epoch
 		return held, nil
 	}
+	telemetry.Link(ctx, base.TraceParent) // where the message has a trace of its own, such as a cancel's
 	now := s.r.Now()
 	next := base.Clone()
 	fresh := m.Operation != nil && next.Receive(*m.Operation)
-	if m.Operation != nil && !fresh && base.Operation(m.Operation.ID) == nil {
-		s.r.Log.ErrorContext(ctx, "operation dropped, there are too many of them", telemetry.KeyTransaction, base.ID, telemetry.KeyOperation, m.Operation.ID)
-	}
+	s.logDropped(ctx, base, m, fresh)
 	current := m.Operation == nil && m.Wake == base.Wake && base.WakeQueue == s.w.Queue()
 	switch {
 	case base.Rests() && !fresh:
@@ -137,6 +136,21 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 		return s.take(ctx, next, etag, now, current)
 	}
 	return settled, s.r.Successor(ctx, base)
+}
+
+// logDropped tells of an operation that is not put on record, and was not before.
+// Whoever asked for something of another's transaction is not named: the log is
+// no place for callers.
+func (s *session) logDropped(ctx context.Context, base *workflow.Progress, m Message, fresh bool) {
+	switch {
+	case m.Operation == nil || fresh || base.Operation(m.Operation.ID) != nil:
+	case base.Foreign(*m.Operation):
+		s.r.Log.WarnContext(ctx, "operation dropped, its caller is not the transaction's owner",
+			telemetry.KeyTransaction, base.ID, telemetry.KeyOperation, m.Operation.ID)
+	default:
+		s.r.Log.ErrorContext(ctx, "operation dropped, there are too many of them",
+			telemetry.KeyTransaction, base.ID, telemetry.KeyOperation, m.Operation.ID)
+	}
 }
 
 // dueAt returns when there is something to do for an open transaction without a

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -64,6 +65,24 @@ func TestReceiveLostOperation(t *testing.T) {
 				t.Errorf("the operation is %+v", op)
 			}
 		})
+	}
+}
+
+// Ensure that another's operation is left alone, whichever way it comes.
+func TestReceiveAnothersOperation(t *testing.T) {
+	w := runnertest.New(t, workflowtest.Trip(), 1, nil)
+	w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Settle()
+	before := wantState(t, w, workflow.Completed)
+	e := w.Operation(workflow.OperationCancel, "t", "op-5", nil)
+	e.Caller = "bob"
+	if fresh, err := w.Schedule.Receive(t.Context(), e); err != nil || fresh {
+		t.Errorf("fresh %v, %v", fresh, err)
+	}
+	w.PostBy("bob", workflow.OperationCancel, "t", "op-6", nil)
+	w.Settle()
+	if after := wantState(t, w, workflow.Completed); !reflect.DeepEqual(before, after) {
+		t.Errorf("before %s\nafter %s", runnertest.Describe(before), runnertest.Describe(after))
 	}
 }
 

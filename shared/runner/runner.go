@@ -21,7 +21,7 @@ var (
 	ErrTooOld = errors.New("operation is older than documents are kept")
 )
 
-// Config is what a Runner works with. All fields are required.
+// Config is what a Runner works with. All fields but Changed are required.
 type Config struct {
 	Definition *workflow.Definition
 	Store      workflow.Store
@@ -35,7 +35,10 @@ type Config struct {
 	// Random gives the runner ids and the jitter; it is safe for concurrent
 	// use, such as math/rand/v2.Uint64.
 	Random func() uint64
-	Log    *slog.Logger
+	// Changed is told of each change of a transaction's state when it is saved;
+	// p is read only, and only as long as Changed runs. May be nil.
+	Changed func(ctx context.Context, before workflow.State, p *workflow.Progress)
+	Log     *slog.Logger
 }
 
 // Runner works on transactions, one message at a time per call of Handle. It is

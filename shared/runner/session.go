@@ -83,6 +83,7 @@ func (s *session) callAll(ctx context.Context) []workflow.Finished {
 	requests := make([]Request, len(names))
 	for i, name := range names {
 		requests[i] = s.w.Call(s.p, name)
+		requests[i].Step, requests[i].Attempt = name, s.attempts(name)
 	}
 	results := make([]workflow.Finished, len(names))
 	var wg sync.WaitGroup
@@ -91,6 +92,16 @@ func (s *session) callAll(ctx context.Context) []workflow.Finished {
 	}
 	wg.Wait()
 	return results
+}
+
+// attempts returns the number of the attempt that a step in flight stands for:
+// the document counts it since it was marked.
+func (s *session) attempts(step string) int {
+	p := s.p.Step(step)
+	if p.State == workflow.StepUndoing {
+		return p.UndoAttempts
+	}
+	return p.Attempts
 }
 
 // save applies change to the document and writes it, on whatever base it takes,

@@ -56,16 +56,19 @@ func (r *Runner) send(ctx context.Context, p *workflow.Progress, queue workflow.
 	})
 }
 
-// LogState writes one line per change of state; Stuck is an error, since an
-// operator has to look.
+// LogState tells of a change of state, in one line; that of Stuck is an error,
+// since an operator has to look.
 func (r *Runner) LogState(ctx context.Context, before workflow.State, p *workflow.Progress) {
 	if before == p.State {
 		return
 	}
-	level := slog.LevelInfo
-	if p.State == workflow.Stuck {
-		level = slog.LevelError
+	if r.Changed != nil {
+		r.Changed(ctx, before, p)
 	}
-	r.Log.Log(ctx, level, "transaction changed its state", telemetry.KeyTransaction, p.ID,
-		telemetry.KeyOperation, p.Serving(), telemetry.KeyState, p.State, "from", before, "cause", p.Cause, "reason", p.Reason)
+	level, text := slog.LevelInfo, "transaction changed its state"
+	if p.State == workflow.Stuck {
+		level, text = slog.LevelError, "transaction stuck"
+	}
+	r.Log.Log(ctx, level, text, telemetry.KeyTransaction, p.ID,
+		telemetry.KeyOperation, p.Serving(), telemetry.KeyState, p.State, "from", before, "cause", p.Cause, telemetry.KeyReason, p.Reason)
 }

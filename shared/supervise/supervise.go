@@ -58,7 +58,7 @@ func (w work) Advance(p *workflow.Progress, t workflow.Turn) error {
 
 func (w work) Call(p *workflow.Progress, step string) runner.Request {
 	return runner.Request{
-		TransactionID: p.ID, OperationID: p.Serving(), Revision: p.Revision, TraceParent: p.TraceParent,
+		TransactionID: p.ID, OperationID: p.Serving(), Revision: p.Revision,
 		Call: w.r.Definition.UndoOf(p, step), Undo: true,
 	}
 }

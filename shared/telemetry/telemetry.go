@@ -6,8 +6,11 @@
 // neither which invocation it belongs to (reference: the host's console log
 // service). So the logger adds what the context carries.
 //
-// Exporters of spans and metrics attach in NewLogger's caller: nothing else
-// knows where telemetry goes.
+// Spans and metrics are OpenTelemetry's. This package needs its API alone; where
+// they go is known by package export, and the measurements by package metrics.
+//
+// Reading order: telemetry.go (the log), trace.go (what travels), metrics,
+// export. docs/telemetry.md says what is recorded, and what that costs.
 package telemetry
 
 import (
@@ -15,6 +18,8 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // The keys of attributes. Nothing is logged under another name for these.
@@ -37,6 +42,8 @@ const (
 	KeyPath        = "http.path"
 	KeyTrace       = "trace.id"
 	KeySpan        = "span.id"
+	KeyReason      = "reason"
+	KeySource      = "source"
 	KeyError       = "error"
 )
 
@@ -74,8 +81,8 @@ type carrier struct{ slog.Handler }
 
 func (c carrier) Handle(ctx context.Context, r slog.Record) error {
 	attrs := carried(ctx)
-	trace, traced := TraceFrom(ctx)
-	if len(attrs) == 0 && !traced {
+	span := trace.SpanContextFromContext(ctx)
+	if len(attrs) == 0 && !span.IsValid() {
 		return c.Handler.Handle(ctx, r)
 	}
 	given := map[string]bool{} // by the caller, who knows best
@@ -86,8 +93,8 @@ func (c carrier) Handle(ctx context.Context, r slog.Record) error {
 			r.AddAttrs(a)
 		}
 	}
-	if traced {
-		r.AddAttrs(slog.String(KeyTrace, trace.TraceID()), slog.String(KeySpan, trace.SpanID()))
+	if span.IsValid() {
+		r.AddAttrs(slog.String(KeyTrace, span.TraceID().String()), slog.String(KeySpan, span.SpanID().String()))
 	}
 	return c.Handler.Handle(ctx, r)
 }

@@ -3,125 +3,135 @@ package telemetry
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
-	"fmt"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
-// Trace is a trace context: what W3C Trace Context, section 3.2, writes as
-// traceparent. The zero value is not valid; get one from ParseTrace, NewTrace
-// or Child. It is a value and safe to copy.
-type Trace struct {
-	trace [16]byte
-	span  [8]byte
-	flags byte
+// Scope names this project as the source of its spans and metrics.
+const Scope = "github.com/fabrikam/drone-delivery"
+
+// TraceParentKey is the name under which a trace context travels: the header of
+// HTTP (W3C Trace Context, section 3.2) and the application property of
+// messages and events.
+const TraceParentKey = "traceparent"
+
+// w3c reads and writes trace contexts.
+var w3c propagation.TraceContext
+
+// field is a carrier of a traceparent alone: a message has no room for more.
+type field string
+
+func (f *field) Get(key string) string {
+	if key == TraceParentKey {
+		return string(*f)
+	}
+	return ""
 }
 
-// NewTrace starts a trace of its own, sampled.
-func NewTrace() Trace {
-	t := Trace{flags: 1}
-	fill(t.trace[:])
-	fill(t.span[:])
-	return t
-}
-
-// fill writes random bytes that are not all zero, as the ids require.
-func fill(b []byte) {
-	for {
-		rand.Read(b) // it never fails: crypto/rand ends the program instead
-		for _, x := range b {
-			if x != 0 {
-				return
-			}
-		}
+func (f *field) Set(key, value string) {
+	if key == TraceParentKey {
+		*f = field(value)
 	}
 }
 
-// ParseTrace reads a traceparent. Of a version that is newer than 00 it takes
-// the part that it knows, as section 3.2.4 asks.
-func ParseTrace(s string) (Trace, error) {
-	var t Trace
-	var version, flags [1]byte
-	bad := func(why string) (Trace, error) { return Trace{}, fmt.Errorf("traceparent %.80q: %s", s, why) }
-	if len(s) < 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
-		return bad("does not have the form version-trace-span-flags")
-	}
-	parts := []struct {
-		into []byte
-		from string
-	}{{version[:], s[:2]}, {t.trace[:], s[3:35]}, {t.span[:], s[36:52]}, {flags[:], s[53:55]}}
-	for _, part := range parts {
-		if !lowerHex(part.from) {
-			return bad("is not in lower-case hexadecimal")
-		}
-		if _, err := hex.Decode(part.into, []byte(part.from)); err != nil {
-			return bad(err.Error())
-		}
-	}
-	switch {
-	case version[0] == 0xff:
-		return bad("version ff is forbidden")
-	case version[0] == 0 && len(s) != 55, len(s) > 55 && s[55] != '-':
-		return bad("is too long")
-	case t.trace == [16]byte{}, t.span == [8]byte{}:
-		return bad("an id is all zeros")
-	}
-	t.flags = flags[0] & 1 // the other flags are not defined in version 00
-	return t, nil
+func (f *field) Keys() []string { return []string{TraceParentKey} }
+
+// Remote returns a context whose next span goes on with the trace of that
+// traceparent. One that can't be read changes nothing: a caller's bad header is
+// no reason to refuse its request.
+func Remote(ctx context.Context, traceparent string) context.Context {
+	f := field(traceparent)
+	return w3c.Extract(ctx, &f)
 }
 
-func lowerHex(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+// FromHeader is Remote for the headers of a request, traceparent and tracestate.
+func FromHeader(ctx context.Context, get func(name string) string) context.Context {
+	return w3c.Extract(ctx, header(get))
 }
 
-// Child returns a new span of the same trace.
-func (t Trace) Child() Trace {
-	fill(t.span[:])
-	return t
+// header is a carrier that is only read.
+type header func(name string) string
+
+func (h header) Get(key string) string { return h(key) }
+func (h header) Set(string, string)    {}
+func (h header) Keys() []string        { return nil }
+
+// ToHeader writes the trace context of ctx into the headers of a request.
+func ToHeader(ctx context.Context, h map[string][]string) {
+	w3c.Inject(ctx, propagation.HeaderCarrier(h))
 }
 
-// TraceID returns the trace's id in hexadecimal.
-func (t Trace) TraceID() string { return hex.EncodeToString(t.trace[:]) }
-
-// SpanID returns the span's id in hexadecimal.
-func (t Trace) SpanID() string { return hex.EncodeToString(t.span[:]) }
-
-// String returns the traceparent.
-func (t Trace) String() string {
-	return fmt.Sprintf("00-%x-%x-%02x", t.trace[:], t.span[:], t.flags)
-}
-
-type traceKey struct{}
-
-// WithTrace returns a context that carries t.
-func WithTrace(ctx context.Context, t Trace) context.Context {
-	return context.WithValue(ctx, traceKey{}, t)
-}
-
-// TraceFrom returns the trace that ctx carries.
-func TraceFrom(ctx context.Context) (Trace, bool) {
-	t, ok := ctx.Value(traceKey{}).(Trace)
-	return t, ok
-}
-
-// ContinueTrace returns a context with a child span of the given traceparent,
-// or with a trace of its own if there is none that can be read: a caller's bad
-// header is no reason to refuse its request.
-func ContinueTrace(ctx context.Context, traceparent string) context.Context {
-	if t, err := ParseTrace(traceparent); err == nil {
-		return WithTrace(ctx, t.Child())
-	}
-	return WithTrace(ctx, NewTrace())
+// SpanContext reads a traceparent; the result is not valid if it can't be read.
+func SpanContext(traceparent string) trace.SpanContext {
+	return trace.SpanContextFromContext(Remote(context.Background(), traceparent))
 }
 
 // TraceParent returns the traceparent of ctx, "" if it carries none.
 func TraceParent(ctx context.Context) string {
-	if t, ok := TraceFrom(ctx); ok {
-		return t.String()
+	var f field
+	w3c.Inject(ctx, &f)
+	return string(f)
+}
+
+// Rooted returns a context that has a trace: ctx, or one with a trace of its
+// own. It is for a process that records no spans, whose log lines and messages
+// are to be told apart all the same.
+func Rooted(ctx context.Context) context.Context {
+	if trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx
 	}
-	return ""
+	c := trace.SpanContextConfig{TraceFlags: trace.FlagsSampled}
+	// It never fails (crypto/rand ends the program instead), and gives zeros
+	// alone, which are no id, once in 2^64.
+	rand.Read(c.TraceID[:])
+	rand.Read(c.SpanID[:])
+	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(c))
+}
+
+// Start begins a span below the one that ctx carries, where that one is
+// recorded. Without a span in ctx nothing is recorded.
+func Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	return trace.SpanFromContext(ctx).TracerProvider().Tracer(Scope).Start(ctx, name, options...)
+}
+
+// Link has the span of ctx refer to another trace; to its own, or to none, it
+// does not.
+func Link(ctx context.Context, traceparent string) {
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return
+	}
+	if other := SpanContext(traceparent); other.IsValid() && other.TraceID() != span.SpanContext().TraceID() {
+		span.AddLink(trace.Link{SpanContext: other})
+	}
+}
+
+// ErrorType names what kind of error it is, in few words that are known before:
+// for error.type of spans and metrics, which must not have the error's text.
+func ErrorType(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	}
+	return failure.KindOf(err).String()
+}
+
+// Fail marks a span as failed. The text of the error stays in the log: it may
+// have parts of what a client has sent.
+func Fail(span trace.Span, errorType string) {
+	if errorType == "" {
+		return
+	}
+	span.SetAttributes(attribute.String("error.type", errorType))
+	span.SetStatus(codes.Error, "")
 }

@@ -46,8 +46,10 @@ type history struct {
 
 	late    []runner.Request // given up by their callers, not yet arrived
 	posted  map[string][]workflow.Operation
-	refused map[string]bool // steps that the services refuse from the start
-	nested  bool            // another process is at work within a call
+	owners  map[string]string   // by transaction, "" while callers are not known
+	foreign map[string][]string // operations of others than the owner
+	refused map[string]bool     // steps that the services refuse from the start
+	nested  bool                // another process is at work within a call
 }
 
 // TestHistories is the model of the workflow: whatever the order, the repeats
@@ -59,6 +61,7 @@ func TestHistories(t *testing.T) {
 		h := newHistory(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"post":    h.post,
+			"intrude": h.intrude,
 			"repeat":  h.repeat,
 			"message": h.message,
 			"time":    h.time,
@@ -82,7 +85,13 @@ func TestHistories(t *testing.T) {
 func newHistory(t *rapid.T) *history {
 	d := workflowtest.Trip()
 	d.Steps[1].After = []string{"hotel"} // one call at a time: a history is nothing but its draws
-	h := &history{posted: map[string][]workflow.Operation{}, refused: map[string]bool{}}
+	h := &history{
+		posted: map[string][]workflow.Operation{}, refused: map[string]bool{},
+		owners: map[string]string{}, foreign: map[string][]string{},
+	}
+	for _, id := range transactions {
+		h.owners[id] = rapid.SampledFrom([]string{"", "ada"}).Draw(t, "owner of "+id)
+	}
 	h.w = runnertest.New(t, d, 1, nil)
 	for _, step := range []string{"hotel", "flight", "payment"} {
 		h.refused[step] = rapid.IntRange(0, 9).Draw(t, "refuses "+step) == 9
@@ -166,7 +175,20 @@ func (h *history) post(t *rapid.T) {
 		op.Body = fmt.Appendf(nil, `{"nights":%d}`, rapid.IntRange(0, 9).Draw(t, "nights"))
 	}
 	h.posted[id] = append(posted, op)
-	h.w.Post(op.Kind, id, op.ID, op.Body)
+	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
+}
+
+// intrude has another than the owner ask for something.
+func (h *history) intrude(t *rapid.T) {
+	id := rapid.SampledFrom(transactions).Draw(t, "transaction")
+	if h.owners[id] == "" {
+		t.Skip("it is everybody's")
+	}
+	kind := rapid.SampledFrom([]workflow.OperationKind{workflow.OperationReschedule, workflow.OperationCancel}).Draw(t, "kind")
+	op := fmt.Sprintf("%s-foreign-%02d", id, len(h.foreign[id]))
+	h.foreign[id] = append(h.foreign[id], op)
+	caller := rapid.SampledFrom([]string{"bob", "eve"}).Draw(t, "caller")
+	h.w.PostBy(caller, kind, id, op, json.RawMessage(`{"nights":7}`))
 }
 
 // repeat puts an operation into the queue once more, when duplicate detection
@@ -178,7 +200,7 @@ func (h *history) repeat(t *rapid.T) {
 	}
 	op := rapid.SampledFrom(h.posted[id]).Draw(t, "operation")
 	h.w.Clock.Advance(workflowtest.DuplicateWindow)
-	h.w.Post(op.Kind, id, op.ID, op.Body)
+	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
 }
 
 // message has any receivable message handled, with a fate for one of its
@@ -272,6 +294,11 @@ func (h *history) compare(t *rapid.T, id string) {
 			t.Errorf("operation %s is lost", op.ID)
 		}
 	}
+	for _, id := range h.foreign[p.ID] {
+		if op := p.Operation(id); op != nil && (delivered || op.State != workflow.OperationRefused) {
+			t.Errorf("another's operation is on record: %+v", op)
+		}
+	}
 	refuses := h.refused["hotel"] || h.refused["flight"] || h.refused["payment"]
 	var allowed []workflow.State
 	switch {
@@ -282,7 +309,7 @@ func (h *history) compare(t *rapid.T, id string) {
 	default:
 		allowed = append(allowed, workflow.Completed)
 	}
-	if cancelled {
+	if cancelled && (delivered || h.owners[id] == "") { // an owner's cancel waits for the delivery
 		allowed = append(allowed, workflow.Cancelled)
 		if delivered && !refuses {
 			allowed = []workflow.State{workflow.Cancelled}

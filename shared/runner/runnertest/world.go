@@ -97,10 +97,17 @@ func (w *World) Operation(kind workflow.OperationKind, transaction, operation st
 	}
 }
 
-// Post puts an operation into the deliveries queue, as Relay does.
+// Post puts an operation of nobody's into the deliveries queue, as Relay does.
 func (w *World) Post(kind workflow.OperationKind, transaction, operation string, body json.RawMessage) {
 	w.T.Helper()
+	w.PostBy("", kind, transaction, operation, body)
+}
+
+// PostBy is Post for a caller that is known.
+func (w *World) PostBy(caller string, kind workflow.OperationKind, transaction, operation string, body json.RawMessage) {
+	w.T.Helper()
 	e := w.Operation(kind, transaction, operation, body)
+	e.Caller = caller
 	b, err := e.Encode()
 	if err != nil {
 		w.T.Fatalf("post: %v", err)

@@ -43,6 +43,7 @@
 //
 // Not emulated: what the packages config and payload list, CORS, keys other
 // than Config.HostKey and Config.MasterKey, watching files for changes, drain
-// and restart under /admin/host (404), dynamic concurrency, scaling, output
-// bindings other than http, Logs of HTTP answers in proxying mode.
+// and restart under /admin/host (404), dynamic concurrency, scaling, telemetry of
+// the host's own (telemetryMode), output bindings other than http, Logs of HTTP
+// answers in proxying mode.
 package host

@@ -51,6 +51,7 @@ func (h *Host) newFront() http.Handler {
 	}
 	functions := newThrottle(h.app.Host.HTTP.MaxConcurrent, h.app.Host.HTTP.MaxOutstanding, http.HandlerFunc(h.serveFunction))
 	admin := h.newAdmin()
+	metrics := h.metricsPath()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > limit {
 			fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request body is larger than %d bytes", limit))
@@ -63,6 +64,8 @@ func (h *Host) newFront() http.Handler {
 		case path == "/" && h.app.Host.HTTP.RoutePrefix != "":
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = fmt.Fprintln(w, "Your Functions host is up and running.") // to a client that may have gone
+		case path == metrics && r.Method == http.MethodGet:
+			h.serveMetrics(w, r)
 		default:
 			functions.ServeHTTP(w, r)
 		}

@@ -59,13 +59,16 @@ type trigger interface {
 // found, with file, field and what to do.
 func New(c Config) (*Host, error) {
 	c.setDefaults()
-	app, err := config.Load(c.ScriptRoot, c.Settings, c.Environ)
+	app, err := config.Load(c.ScriptRoot, config.Sources{Own: c.Settings, Environ: c.Environ, File: c.SettingsFile})
 	if err != nil {
 		return nil, err
 	}
 	h := &Host{cfg: c, app: app, ready: make(chan struct{}), started: c.Now(), failed: make(chan error, 1), calls: context.Background()}
 	for _, w := range app.Warnings {
 		c.Logger.Warn(w)
+	}
+	if list := app.Host.Functions; list != nil {
+		c.Logger.Info("a function allow list has been specified: all other functions are left out", "functions", list)
 	}
 	if c.Listener == nil {
 		return nil, errors.New("host: Config.Listener is missing")

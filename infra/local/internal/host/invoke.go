@@ -53,7 +53,7 @@ func (h *Host) post(ctx context.Context, f *config.Function, id string, inv payl
 	pid := h.sup.PID()
 	callCtx, cancel := h.callContext()
 	defer cancel()
-	result, err := h.exchange(callCtx, f, id, body)
+	result, err := h.exchange(callCtx, f, id, body, inv.TraceParent)
 	switch {
 	case errors.Is(context.Cause(callCtx), ErrFunctionTimeout):
 		h.cfg.Logger.Error(fmt.Sprintf("Timeout value of %s was exceeded by function: Functions.%s. The handler is killed and starts again; all its other invocations fail.",
@@ -77,7 +77,7 @@ func (h *Host) callContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, h.app.Host.FunctionTimeout, ErrFunctionTimeout)
 }
 
-func (h *Host) exchange(ctx context.Context, f *config.Function, id string, body []byte) (payload.Result, error) {
+func (h *Host) exchange(ctx context.Context, f *config.Function, id string, body []byte, traceparent string) (payload.Result, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/"+f.Name, bytes.NewReader(body))
 	if err != nil {
 		return payload.Result{}, err
@@ -86,6 +86,9 @@ func (h *Host) exchange(ctx context.Context, f *config.Function, id string, body
 	req.Header.Set("X-Azure-Functions-InvocationId", id)
 	req.Header.Set("X-Azure-Functions-HostVersion", Version)
 	req.Header.Set("User-Agent", "Azure-Functions-Host/"+Version)
+	if h.app.Host.OpenTelemetry {
+		req.Header.Set("traceparent", hostSpan(traceparent))
+	}
 	resp, err := h.client.Do(req)
 	if err != nil {
 		return payload.Result{}, fmt.Errorf("call the handler: %w", err)

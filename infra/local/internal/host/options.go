@@ -19,10 +19,13 @@ const Version = "4.1052.200"
 // Config says what to run and with what.
 type Config struct {
 	ScriptRoot string // staged folder: host.json, <Name>/function.json, handler
-	// Settings win over Environ, and Environ wins over local.settings.json.
+	// Settings win over Environ, and Environ wins over the local settings file.
 	Settings map[string]string
 	// Environ is the real environment as NAME=value; os.Environ() if nil.
 	Environ []string
+	// SettingsFile is read instead of the script root's local.settings.json; ""
+	// for that one.
+	SettingsFile string
 
 	// Listener is where HTTP is served. Run closes it.
 	Listener net.Listener

@@ -14,6 +14,9 @@ var errTrailing = errors.New("text after the JSON value")
 type Invocation struct {
 	Data     Fields
 	Metadata Fields
+	// TraceParent is the trace context that a single message carries, "" if it
+	// carries none. It is no part of the body.
+	TraceParent string
 }
 
 // Sys is what the host adds to every invocation's metadata.

@@ -50,6 +50,7 @@ func Message(binding string, t DataType, msg *azservicebus.ReceivedMessage, clie
 	m.Set("ExpiresAt", DateTimeOffset(expires(msg)))
 	m.Set("EnqueuedTimeUtc", DateTime(at(msg.EnqueuedTime)))
 	m.Set("EnqueuedTime", DateTimeOffset(at(msg.EnqueuedTime)))
+	inv.TraceParent, _ = msg.ApplicationProperties["traceparent"].(string)
 	props := properties(msg.ApplicationProperties)
 	if err := m.objects("ApplicationProperties", props, "UserProperties", props); err != nil {
 		return inv, err

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+func TestVerdicts(t *testing.T) {
+	for want, o := range map[string]workflow.Outcome{
+		"succeeded":   {Retry: workflow.RetryNone, Effect: workflow.EffectYes},
+		"rejected":    {Retry: workflow.RetryNever, Effect: workflow.EffectNo},
+		"unavailable": {Retry: workflow.RetryLater, Effect: workflow.EffectNo},
+		"unknown":     {Retry: workflow.RetryLater, Effect: workflow.EffectMaybe},
+	} {
+		if got := verdictOf(runner.Request{}, o); got != want {
+			t.Errorf("%+v is %s, want %s", o, got, want)
+		}
+		if want == "succeeded" {
+			want = "undone"
+		} else {
+			want = "undo_" + want
+		}
+		if got := verdictOf(runner.Request{Undo: true}, o); got != want {
+			t.Errorf("the undo %+v is %s, want %s", o, got, want)
+		}
+	}
+}
+
+// TestTimeOfATransaction measures from what was asked for last, and taken up.
+func TestTimeOfATransaction(t *testing.T) {
+	noon := time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
+	at := func(minutes int) workflow.Instant { return workflow.At(noon.Add(time.Duration(minutes) * time.Minute)) }
+	deliver := workflow.OperationRecord{Kind: workflow.OperationDeliver, AcceptedAt: at(0), State: workflow.OperationApplied}
+	for name, tc := range map[string]struct {
+		operations []workflow.OperationRecord
+		want       workflow.Instant
+	}{
+		"the delivery":                        {nil, at(0)},
+		"a reschedule that was taken up":      {[]workflow.OperationRecord{{Kind: workflow.OperationReschedule, AcceptedAt: at(1), Revision: 2}}, at(1)},
+		"a reschedule that waits":             {[]workflow.OperationRecord{{Kind: workflow.OperationReschedule, AcceptedAt: at(1)}}, at(0)},
+		"a reschedule that was refused":       {[]workflow.OperationRecord{{Kind: workflow.OperationReschedule, AcceptedAt: at(1), Revision: 2, State: workflow.OperationRefused}}, at(0)},
+		"a cancel of an early transaction":    {[]workflow.OperationRecord{{Kind: workflow.OperationCancel, AcceptedAt: at(2), Revision: 1, State: workflow.OperationApplied}}, at(2)},
+		"a reschedule, and a cancel of it":    {[]workflow.OperationRecord{{Kind: workflow.OperationReschedule, AcceptedAt: at(1), Revision: 2, State: workflow.OperationSuperseded}, {Kind: workflow.OperationCancel, AcceptedAt: at(2)}}, at(2)},
+		"a cancel that came, and was refused": {[]workflow.OperationRecord{{Kind: workflow.OperationCancel, AcceptedAt: at(2), State: workflow.OperationRefused}}, at(0)},
+	} {
+		p := &workflow.Progress{AcceptedAt: at(0), Operations: append([]workflow.OperationRecord{deliver}, tc.operations...)}
+		if got := askedAt(p); !got.Equal(tc.want.Time) {
+			t.Errorf("%s: since %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestMeasuredValues looks at values, where the tests of a delivery count.
+func TestMeasuredValues(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	m, err := metrics.New(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(telemetry.Scope))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := signals{metrics: m}
+	now := time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
+	s.flushed(settings.Writer{BatchEvents: 100, BatchBytes: 1000})(ingest.Flush{Events: 10, Bytes: 750})
+	s.changed(func() time.Time { return now })(context.Background(), workflow.Running,
+		&workflow.Progress{State: workflow.Completed, AcceptedAt: workflow.At(now.Add(-90 * time.Second))})
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &all); err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]float64{}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
+			sums[m.Name] = h.DataPoints[0].Sum
+		}
+	}
+	if sums["drone_delivery.batch.fill"] != 0.75 || sums["drone_delivery.transaction.duration"] != 90 {
+		t.Errorf("got %v", sums)
+	}
+}
+
+// TestOperationsOfRequests holds the names in the metrics to those of the
+// operations.
+func TestOperationsOfRequests(t *testing.T) {
+	for method, want := range map[string]workflow.OperationKind{
+		http.MethodPost: workflow.OperationDeliver, http.MethodPut: workflow.OperationDeliver,
+		http.MethodPatch: workflow.OperationReschedule, http.MethodDelete: workflow.OperationCancel,
+	} {
+		if got := operationOf(method); got != string(want) {
+			t.Errorf("%s is %s, want %s", method, got, want)
+		}
+	}
+}

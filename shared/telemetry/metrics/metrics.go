@@ -1,0 +1,212 @@
+// Package metrics are the measurements of the system: what is counted and timed,
+// under which names, in which units, and with which attributes. Attributes have
+// few values: never an id, nor anything that a client has sent.
+//
+// Reading order: metrics.go (what is measured of deliveries), conventions.go
+// (what OpenTelemetry's semantic conventions name: messaging, FaaS, HTTP). The
+// alerts and the workbook go by these names; docs/telemetry.md lists them.
+package metrics
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Metrics measures. It is safe for concurrent use; nil measures nothing.
+type Metrics struct {
+	conventions
+
+	accepted       metric.Int64Counter
+	refused        metric.Int64Counter
+	acceptDuration metric.Float64Histogram
+	batchEvents    metric.Int64Histogram
+	batchFill      metric.Float64Histogram
+	reached        metric.Float64Histogram
+	stepOutcomes   metric.Int64Counter
+	stepRetries    metric.Int64Counter
+	wakes          metric.Int64Counter
+	compensations  metric.Int64Counter
+	stuck          metric.Int64Counter
+	quarantined    metric.Int64Counter
+	charge         metric.Float64Counter
+	throttled      metric.Int64Counter
+	queueAge       metric.Float64Histogram
+}
+
+// The bounds of the histograms, in their units.
+var (
+	// short is for calls: what semantic conventions advise for durations, in
+	// seconds.
+	short = metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+	// long is for what may wait in queues or for a backend, up to the day that a
+	// transaction has, in seconds.
+	long  = metric.WithExplicitBucketBoundaries(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400, 86400)
+	count = metric.WithExplicitBucketBoundaries(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+	share = metric.WithExplicitBucketBoundaries(0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
+)
+
+// New returns the measurements of a meter. The error joins what is wrong with
+// the names.
+func New(meter metric.Meter) (*Metrics, error) {
+	b := builder{meter: meter}
+	m := &Metrics{
+		conventions: b.conventions(),
+
+		accepted:       b.counter("drone_delivery.requests.accepted", "{request}", "Requests that were answered 202."),
+		refused:        b.counter("drone_delivery.requests.refused", "{request}", "Requests of Ingest that were answered with an error."),
+		acceptDuration: b.seconds("drone_delivery.accept.duration", "Time from a request to its 202.", short),
+		batchEvents:    b.whole("drone_delivery.batch.events", "{event}", "Events in a batch to the hub.", count),
+		batchFill:      b.histogram("drone_delivery.batch.fill", "1", "How full a batch to the hub was, by its limits of events and bytes.", share),
+		reached:        b.seconds("drone_delivery.transaction.duration", "Time from the acceptance of what is done to the state that was reached.", long),
+		stepOutcomes:   b.counter("drone_delivery.step.outcomes", "{step}", "Attempts of steps and of their undo calls, by what came of them."),
+		stepRetries:    b.counter("drone_delivery.step.retries", "{call}", "Attempts of a step that were not its first."),
+		wakes:          b.counter("drone_delivery.wakes", "{wake}", "Wakes that were sent."),
+		compensations:  b.counter("drone_delivery.compensations", "{transaction}", "Transactions that began to be undone."),
+		stuck:          b.counter("drone_delivery.transactions.stuck", "{transaction}", "Transactions that were left to an operator."),
+		quarantined:    b.counter("drone_delivery.quarantined", "{message}", "Messages and events that were put into quarantine."),
+		charge:         b.float("drone_delivery.cosmosdb.request_charge", "{RU}", "Request units that Cosmos DB charged."),
+		throttled:      b.counter("drone_delivery.cosmosdb.throttled", "{response}", "Answers of Cosmos DB with status 429, repeated tries included."),
+		queueAge:       b.seconds("drone_delivery.queue.age", "Time from the enqueuing of a message, or of a batch's first event, to its invocation.", long),
+	}
+	return m, errors.Join(b.errs...)
+}
+
+// Accepted counts a request that was answered 202 after so long. operation is
+// deliver, reschedule or cancel.
+func (m *Metrics) Accepted(ctx context.Context, operation string, took time.Duration) {
+	if m == nil {
+		return
+	}
+	attrs := with(attribute.String("operation", operation))
+	m.accepted.Add(ctx, 1, attrs)
+	m.acceptDuration.Record(ctx, took.Seconds(), attrs)
+}
+
+// Refused counts a request that was answered with a problem.
+func (m *Metrics) Refused(ctx context.Context, operation string, status int, errorType string) {
+	if m == nil {
+		return
+	}
+	m.refused.Add(ctx, 1, with(attribute.String("operation", operation), statusKey.Int(status), errorKey.String(errorType)))
+}
+
+// Batch measures a batch that was sent to the hub; fill is in [0,1].
+func (m *Metrics) Batch(ctx context.Context, events int, fill float64) {
+	if m == nil {
+		return
+	}
+	m.batchEvents.Record(ctx, int64(events))
+	m.batchFill.Record(ctx, fill)
+}
+
+// Reached measures a transaction that has come to a state, so long after what is
+// done for it was accepted.
+func (m *Metrics) Reached(ctx context.Context, state string, sinceAccept time.Duration) {
+	if m == nil {
+		return
+	}
+	m.reached.Record(ctx, max(0, sinceAccept.Seconds()), with(attribute.String("state", state)))
+}
+
+// Step counts an attempt of a step, the first of which has the number 1, or of
+// its undo call, by its outcome.
+func (m *Metrics) Step(ctx context.Context, step, outcome string, attempt int) {
+	if m == nil {
+		return
+	}
+	name := attribute.String("step", step)
+	m.stepOutcomes.Add(ctx, 1, with(name, attribute.String("outcome", outcome)))
+	if attempt > 1 {
+		m.stepRetries.Add(ctx, 1, with(name))
+	}
+}
+
+// Wake counts a wake that was sent to a queue.
+func (m *Metrics) Wake(ctx context.Context, queue string) {
+	if m != nil {
+		m.wakes.Add(ctx, 1, with(attribute.String("queue", queue)))
+	}
+}
+
+// Compensation counts a transaction that began to be undone.
+func (m *Metrics) Compensation(ctx context.Context, cause string) {
+	if m != nil {
+		m.compensations.Add(ctx, 1, with(attribute.String("cause", cause)))
+	}
+}
+
+// Stuck counts a transaction that became Stuck.
+func (m *Metrics) Stuck(ctx context.Context) {
+	if m != nil {
+		m.stuck.Add(ctx, 1)
+	}
+}
+
+// Quarantined counts what was put into quarantine.
+func (m *Metrics) Quarantined(ctx context.Context, source, reason string) {
+	if m != nil {
+		m.quarantined.Add(ctx, 1, with(attribute.String("source", source), attribute.String("reason", reason)))
+	}
+}
+
+// CosmosDB counts an answer of Cosmos DB.
+func (m *Metrics) CosmosDB(ctx context.Context, container string, charge float64, throttled bool) {
+	if m == nil {
+		return
+	}
+	attrs := with(attribute.String("container", container))
+	m.charge.Add(ctx, charge, attrs)
+	if throttled {
+		m.throttled.Add(ctx, 1, attrs)
+	}
+}
+
+// QueueAge measures how long a message has waited.
+func (m *Metrics) QueueAge(ctx context.Context, queue string, age time.Duration) {
+	if m != nil {
+		m.queueAge.Record(ctx, max(0, age.Seconds()), with(attribute.String("queue", queue)))
+	}
+}
+
+// with is the option of a measurement with these attributes.
+func with(attrs ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attrs...))
+}
+
+// builder makes instruments and gathers what is wrong with them.
+type builder struct {
+	meter metric.Meter
+	errs  []error
+}
+
+func (b *builder) counter(name, unit, description string) metric.Int64Counter {
+	c, err := b.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+	b.errs = append(b.errs, err)
+	return c
+}
+
+func (b *builder) float(name, unit, description string) metric.Float64Counter {
+	c, err := b.meter.Float64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+	b.errs = append(b.errs, err)
+	return c
+}
+
+func (b *builder) whole(name, unit, description string, bounds metric.HistogramOption) metric.Int64Histogram {
+	h, err := b.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description), bounds)
+	b.errs = append(b.errs, err)
+	return h
+}
+
+func (b *builder) histogram(name, unit, description string, bounds metric.HistogramOption) metric.Float64Histogram {
+	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description), bounds)
+	b.errs = append(b.errs, err)
+	return h
+}
+
+func (b *builder) seconds(name, description string, bounds metric.HistogramOption) metric.Float64Histogram {
+	return b.histogram(name, "s", description, bounds)
+}

@@ -1,0 +1,73 @@
+package metrics_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
+)
+
+// measure uses every measurement.
+func measure(m *metrics.Metrics) {
+	ctx := context.Background()
+	m.Accepted(ctx, "deliver", time.Millisecond)
+	m.Refused(ctx, "deliver", 400, "invalid")
+	m.Batch(ctx, 3, 0.5)
+	m.Reached(ctx, "Completed", time.Second)
+	m.Step(ctx, "drone", "succeeded", 2)
+	m.Wake(ctx, "deliveries")
+	m.Compensation(ctx, "failed")
+	m.Stuck(ctx)
+	m.Quarantined(ctx, "deliveries", "Unreadable")
+	m.CosmosDB(ctx, "drones", 1.5, true)
+	m.QueueAge(ctx, "deliveries", -time.Second) // of another machine's clock
+	m.Sent(ctx, "servicebus", "deliveries", 3, time.Millisecond, "")
+	m.Sent(ctx, "servicebus", "deliveries", 1, time.Millisecond, "transient")
+	m.Processed(ctx, "servicebus", "deliveries", 1, time.Millisecond, "timeout")
+	m.Invoked(ctx, "Schedule", "pubsub", time.Millisecond, false)
+	m.Invoked(ctx, "Schedule", "pubsub", time.Millisecond, true)
+	m.HTTPServer(ctx, "GET", "/api/x", 200, time.Millisecond)
+	m.HTTPClient(ctx, "PUT", "host", 80, 503, time.Millisecond, "503")
+	m.HTTPClient(ctx, "PUT", "host", 80, 0, time.Millisecond, "not-sent")
+}
+
+func TestNilMeasuresNothing(t *testing.T) { measure(nil) }
+
+// TestEveryMetricIsDocumented uses all, and looks for name and unit of each in
+// the document that alerts are made by.
+func TestEveryMetricIsDocumented(t *testing.T) {
+	reader := sdk.NewManualReader()
+	m, err := metrics.New(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	measure(m)
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &all); err != nil {
+		t.Fatal(err)
+	}
+	document, err := os.ReadFile("../../../docs/telemetry.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := strings.Count(string(document), "\n| `")
+	measured := 1 // of package export: what was dropped
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		measured++
+		if row := "| `" + m.Name + "` | " + m.Unit + " |"; !strings.Contains(string(document), row) {
+			t.Errorf("docs/telemetry.md has no row %q", row)
+		}
+		if h, ok := m.Data.(metricdata.Histogram[float64]); ok && m.Name == "drone_delivery.queue.age" && h.DataPoints[0].Sum != 0 {
+			t.Errorf("a negative age was measured: %v", h.DataPoints[0].Sum)
+		}
+	}
+	if documented != measured {
+		t.Errorf("docs/telemetry.md has %d metrics, there are %d", documented, measured)
+	}
+}
