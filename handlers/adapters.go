@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
@@ -23,6 +24,7 @@ import (
 // adapters are the connections to everything outside.
 type adapters struct {
 	settings   settings.Settings
+	tried      func(context.Context, cosmosdb.Try) // told of what Cosmos DB answers
 	eventHubs  eventhubs.Connection
 	serviceBus servicebus.Connection
 
@@ -30,6 +32,7 @@ type adapters struct {
 	reader   *eventhubs.Reader
 	sender   *servicebus.Sender
 	database *cosmosdb.Database
+	tokens   *auth.Tokens // for the backends; nil when they want none
 	backends *backendclient.Client
 	receiver *webhook.Receiver // nil when nobody is to be told
 	stores   stores
@@ -42,8 +45,8 @@ const gapGroup = "$Default"
 // openAdapters makes the connections that the functions which run here need;
 // the others stay nil, and nothing is there that could call them. None of them
 // waits for the other side.
-func openAdapters(s settings.Settings, logger *slog.Logger) (_ *adapters, err error) {
-	a := &adapters{settings: s}
+func openAdapters(s settings.Settings, logger *slog.Logger, tried func(context.Context, cosmosdb.Try)) (_ *adapters, err error) {
+	a := &adapters{settings: s, tried: tried}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close(context.Background()))
@@ -65,7 +68,10 @@ func openAdapters(s settings.Settings, logger *slog.Logger) (_ *adapters, err er
 			return nil, err
 		}
 	}
-	if a.backends, err = openBackends(s); err != nil {
+	if a.tokens, err = openTokens(s, &credentials); err != nil {
+		return nil, err
+	}
+	if a.backends, err = openBackends(s, a.tokens); err != nil {
 		return nil, err
 	}
 	a.receiver, err = openReceiver(s, logger)
@@ -109,7 +115,7 @@ func (a *adapters) openCosmosDB(credentials *credentials) error {
 	}
 	a.database, err = cosmosdb.Open(cosmosdb.Connection{
 		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
-	}, cosmosdb.Options{Database: s.Database})
+	}, cosmosdb.Options{Database: s.Database, Observe: a.tried})
 	if err != nil {
 		return err
 	}
@@ -117,19 +123,45 @@ func (a *adapters) openCosmosDB(credentials *credentials) error {
 	return err
 }
 
-func openBackends(s settings.Settings) (*backendclient.Client, error) {
+// openTokens returns the tokens that go with the calls to the backends, nil if
+// none do.
+func openTokens(s settings.Settings, credentials *credentials) (*auth.Tokens, error) {
 	b := s.Backends
+	if b.Audience == "" {
+		return nil, nil
+	}
+	identity := settings.Connection{ClientID: b.ClientID}
+	if b.ClientID != "" {
+		identity.Credential = "managedidentity"
+	}
+	credential, err := credentials.get(identity)
+	if err != nil {
+		return nil, fmt.Errorf("credential for the backends: %w", err)
+	}
+	return auth.NewTokens(credential, b.Audience, time.Now), nil
+}
+
+func openBackends(s settings.Settings, tokens *auth.Tokens) (*backendclient.Client, error) {
+	b := s.Backends
+	var token func(context.Context) (string, error)
+	if tokens != nil {
+		token = tokens.Token
+	}
 	header := http.Header{}
 	if b.Key.Set() {
 		header.Set("X-Functions-Key", b.Key.Reveal())
 	}
 	return backendclient.New(backendclient.Config{
-		Backends: map[string]string{
-			delivery.StepAccount: b.Account, delivery.StepPackage: b.Package, delivery.StepTransportation: b.Transportation,
-			delivery.StepDrone: b.Drone, delivery.StepDelivery: b.Delivery,
-		},
-		Header: header, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency,
+		Backends: backendURLs(b), Header: header, Token: token, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency,
 	}, time.Now)
+}
+
+// backendURLs returns where the backends are, by name.
+func backendURLs(b settings.Backends) map[string]string {
+	return map[string]string{
+		delivery.StepAccount: b.Account, delivery.StepPackage: b.Package, delivery.StepTransportation: b.Transportation,
+		delivery.StepDrone: b.Drone, delivery.StepDelivery: b.Delivery,
+	}
 }
 
 // close closes the connections that were opened.
@@ -137,6 +169,9 @@ func (a *adapters) close(ctx context.Context) error {
 	var errs []error
 	if a.backends != nil {
 		a.backends.Close()
+	}
+	if a.tokens != nil {
+		a.tokens.Close()
 	}
 	if a.receiver != nil {
 		a.receiver.Close()
@@ -165,18 +200,27 @@ func (c *credentials) of(connection settings.Connection) (azcore.TokenCredential
 	if connection.ConnectionString.Set() {
 		return nil, nil
 	}
-	key := settings.Connection{Credential: connection.Credential, ClientID: connection.ClientID}
-	if credential, ok := (*c)[key]; ok {
-		return credential, nil
-	}
-	credential, err := newCredential(key)
+	credential, err := c.get(settings.Connection{Credential: connection.Credential, ClientID: connection.ClientID})
 	if err != nil {
 		return nil, fmt.Errorf("credential for %s: %w", connection, err)
+	}
+	return credential, nil
+}
+
+// get returns the credential of an identity, which is a connection with nothing
+// else in it.
+func (c *credentials) get(identity settings.Connection) (azcore.TokenCredential, error) {
+	if credential, ok := (*c)[identity]; ok {
+		return credential, nil
+	}
+	credential, err := newCredential(identity)
+	if err != nil {
+		return nil, err
 	}
 	if *c == nil {
 		*c = credentials{}
 	}
-	(*c)[key] = credential
+	(*c)[identity] = credential
 	return credential, nil
 }
 

@@ -28,6 +28,7 @@ type App struct {
 	events    *customhandler.Events
 	readiness *readiness
 	writer    *ingest.Writer
+	gate      *gate
 	functions []function
 	handler   http.Handler
 	// closers release what New has opened, the last first.
@@ -39,43 +40,55 @@ type App struct {
 // of reach shows with the first call, and in the function Ready. Close must be
 // called.
 func New(s settings.Settings, logger *slog.Logger) (*App, error) {
-	adapters, err := openAdapters(s, logger)
+	signals, closeTelemetry, err := openSignals(s, logger)
 	if err != nil {
 		return nil, err
 	}
+	adapters, err := openAdapters(s, logger, signals.tried)
+	if err != nil {
+		return nil, errors.Join(err, closeTelemetry(context.Background()))
+	}
 	var app *App
 	p, err := crashing(s, adapters.ports(time.Now))
+	p.signals = signals
 	if err == nil {
 		app, err = assemble(s, logger, p)
 	}
 	if err != nil {
-		return nil, errors.Join(err, adapters.close(context.Background()))
+		return nil, errors.Join(err, adapters.close(context.Background()), closeTelemetry(context.Background()))
 	}
-	app.closers = append(app.closers, adapters.close)
+	app.closers = append(app.closers, adapters.close, closeTelemetry)
 	return app, nil
 }
 
 // assemble builds the app on its ports, which stay their owner's.
 func assemble(s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
+	p.signals = p.signals.withDefaults()
+	p = p.signals.observed(p, s)
 	writer := ingest.NewWriter(p.producer, ingest.Limits{
 		Events: s.Writer.BatchEvents, Bytes: s.Writer.BatchBytes, Linger: s.Writer.Linger,
 		BufferEvents: s.Writer.BufferEvents, Timeout: s.Budgets.Accept,
-	}, observeFlush(logger))
+	}, observeFlush(logger, p.signals.flushed(s.Writer)))
 	services, err := newServices(s, logger, p, writer)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
+	gate, err := newGate(s, logger, p.now)
+	if err != nil {
+		return nil, errors.Join(err, writer.Close(context.Background()))
+	}
 	app := &App{
-		settings: s, logger: logger, services: services, writer: writer,
-		events: customhandler.NewEvents(customhandler.EventConfig{
-			Timeout: s.Budgets.Invocation, Grace: min(answerGrace, (s.Budgets.FunctionTimeout-s.Budgets.Invocation)/2),
-			MaxBody: maxInvocation, Concurrency: s.EventConcurrency, Logger: logger,
-		}),
+		settings: s, logger: logger, services: services, writer: writer, gate: gate,
 		readiness: newReadiness(p.checks, p.now, logger),
 	}
 	app.functions = app.running(app.table())
-	app.handler = newRouter(app.functions, app.events, logger)
-	app.closers = append(app.closers, writer.Close)
+	observer := newObserver(p.signals, s, app.functions, p.now)
+	app.events = customhandler.NewEvents(customhandler.EventConfig{
+		Timeout: s.Budgets.Invocation, Grace: min(answerGrace, (s.Budgets.FunctionTimeout-s.Budgets.Invocation)/2),
+		MaxBody: maxInvocation, Concurrency: s.EventConcurrency, Observer: observer, Logger: logger,
+	})
+	app.handler = p.signals.withPage(newRouter(app.functions, app.guard, app.events, observer, logger))
+	app.closers = append(app.closers, writer.Close, gate.close)
 	return app, nil
 }
 
@@ -93,9 +106,10 @@ func (a *App) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// observeFlush logs the batches that the hub did not take.
-func observeFlush(logger *slog.Logger) func(ingest.Flush) {
+// observeFlush measures the batches, and logs those that the hub did not take.
+func observeFlush(logger *slog.Logger, measure func(ingest.Flush)) func(ingest.Flush) {
 	return func(f ingest.Flush) {
+		measure(f)
 		if f.Err != nil {
 			logger.Warn("batch not acknowledged", "partition", f.Partition, "events", f.Events,
 				"duration.ms", f.Took.Milliseconds(), "error", f.Err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
@@ -21,6 +22,7 @@ func (a *App) deadLetter(queue string) customhandler.EventFunc {
 		if err != nil {
 			return err
 		}
+		ctx = about(ctx, quarantine.TransactionOf(m.Body), "")
 		m.Reason, _ = m.Properties[deadLetterReason].(string)
 		m.Description, _ = m.Properties[deadLetterDescription].(string)
 		a.logger.WarnContext(ctx, "dead letter", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,

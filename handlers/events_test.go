@@ -16,7 +16,7 @@ import (
 
 func containsText(data []byte, text string) bool { return bytes.Contains(data, []byte(text)) }
 
-func encode(t *testing.T, e message.Envelope) []byte {
+func encode(t testing.TB, e message.Envelope) []byte {
 	t.Helper()
 	body, err := e.Encode()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
@@ -19,13 +20,9 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
-const (
-	keyHeader = "Idempotency-Key"
-	// callerHeader carries the caller's identity when the app's authentication
-	// is on; the platform removes it from what comes from outside. Without it
-	// all callers share their idempotency keys.
-	callerHeader = "X-MS-CLIENT-PRINCIPAL-ID"
-)
+// keyHeader names a request of a caller's. Where callers are not known, all of
+// them share their keys.
+const keyHeader = "Idempotency-Key"
 
 const requestsPath = "deliveryrequests"
 
@@ -67,6 +64,7 @@ func (a *App) accept(do func(ctx context.Context, in ingest.Input, id, key strin
 		if err != nil {
 			return err
 		}
+		describe(trace.SpanFromContext(r.Context()), result.TransactionID, result.OperationID)
 		return answerReceipt(w, result)
 	})
 }
@@ -96,7 +94,7 @@ func (a *App) acceptOne(w http.ResponseWriter, r *http.Request,
 	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Budgets.Accept)
 	defer cancel()
 	return do(ctx, ingest.Input{
-		Caller: r.Header.Get(callerHeader), TraceParent: telemetry.TraceParent(ctx), Body: canonical,
+		Caller: callerOf(ctx), TraceParent: telemetry.TraceParent(ctx), Body: canonical,
 	}, id, key)
 }
 

@@ -4,7 +4,7 @@
 //
 // Reading order: main.go, app.go (the wiring), adapters.go (the connections),
 // services.go (what stands on them), routes.go (the function table), then the
-// functions.
+// functions. telemetry.go and its neighbours record all of that.
 package main
 
 import (
@@ -59,6 +59,10 @@ func run(ctx context.Context, getenv func(string) string, stdout, stderr io.Writ
 	app, err := New(s, logger)
 	if err != nil {
 		fmt.Fprintf(stderr, "the handler can't start: %v\n", err)
+		return exitFatal
+	}
+	if err := app.exposed(getenv); err != nil {
+		fmt.Fprintf(stderr, "the handler can't start: %v\n", errors.Join(err, app.Close(ctx)))
 		return exitFatal
 	}
 	server := customhandler.Server{Port: s.Port, Handler: app, Logger: logger, Grace: grace}

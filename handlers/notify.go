@@ -68,6 +68,7 @@ func (a *App) deadNotice(queue string) customhandler.EventFunc {
 		if err != nil {
 			return err
 		}
+		ctx = about(ctx, quarantine.TransactionOf(m.Body), "")
 		reason, _ := m.Properties[deadLetterReason].(string)
 		description, _ := m.Properties[deadLetterDescription].(string)
 		a.logger.WarnContext(ctx, "dead letter", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,

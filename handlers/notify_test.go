@@ -35,6 +35,7 @@ type receiver struct {
 	mu    sync.Mutex
 	heard map[string]string // states by the id of the event
 	order []string          // ids, as they were first heard
+	trace string            // traceparent of the latest
 	posts int
 }
 
@@ -42,6 +43,7 @@ func (r *receiver) Post(_ context.Context, e notify.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.posts++
+	r.trace = e.TraceParent
 	if r.down.Load() {
 		return failure.New(failure.Transient, "post", e.ID, errors.New("connection refused"))
 	}
@@ -228,7 +230,7 @@ func TestPortOfTheReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := openAdapters(s, slog.New(slog.DiscardHandler))
+		a, err := openAdapters(s, slog.New(slog.DiscardHandler), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

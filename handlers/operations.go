@@ -130,6 +130,7 @@ func (a *App) acting(act func(ctx context.Context, r *http.Request, by operate.A
 		if err != nil {
 			return err
 		}
+		by.Principal = callerOf(r.Context())
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.settings.Budgets.Invocation)
 		defer cancel()
 		acted, err := act(ctx, r, by)
@@ -175,9 +176,8 @@ func whoAndNote(data []byte) (operate.Actor, error) {
 	return actor(faults, body.By, "/note", body.Note)
 }
 
-// actor is who acts, and why. Who it is, the body says: the function key that
-// lets an operator in names nobody. A principal that the platform has made sure
-// of would take the place of by, here and nowhere else.
+// actor is who acts, and why, as the body says: the function key that lets an
+// operator in names nobody. The id that a token proves is added in acting.
 func actor(faults *value.Faults, by *string, pointer string, why *string) (operate.Actor, error) {
 	said := func(pointer string, text *string, limit int) string {
 		if text == nil {

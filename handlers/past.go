@@ -18,7 +18,7 @@ func pastOperations(d workflow.Definition) func(*workflow.Progress, workflow.Ope
 		}
 		const id = "probe"
 		probe := p.Clone()
-		probe.Receive(workflow.Operation{ID: id, Kind: workflow.OperationCancel, AcceptedAt: now})
+		probe.Receive(workflow.Operation{ID: id, Kind: workflow.OperationCancel, AcceptedAt: now, Caller: p.Caller})
 		if err := d.Advance(probe, workflow.Turn{Now: now, Due: now}); err != nil {
 			return "", false // Schedule will tell what is wrong
 		}

@@ -30,6 +30,7 @@ type ports struct {
 	caller   runner.Caller
 	receiver notify.Receiver // nil when nobody is to be told
 	checks   []check
+	signals  signals
 	now      func() time.Time
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -38,8 +39,10 @@ type function struct {
 	event  customhandler.EventFunc
 
 	// An HTTP function's:
-	template  string // the host's route
-	anonymous bool   // anyone may call; otherwise a function key is needed
+	template  string      // the host's route
+	anonymous bool        // anyone may call; otherwise see roles
+	roles     []auth.Role // any of which a caller needs; with AUTH_MODE keys, a function key instead
+	limited   bool        // counted against the caller's rate limit
 	endpoints []endpoint
 }
 
@@ -61,12 +64,23 @@ func (f function) methods() []string {
 	return methods
 }
 
+// Who may call. The backends' callers are our own Schedule and Supervise, which
+// have limits of their own.
+var (
+	clients    = []auth.Role{auth.Client}
+	schedulers = []auth.Role{auth.Scheduler}
+	operators  = []auth.Role{auth.Operator}
+	fleet      = []auth.Role{auth.Scheduler, auth.Operator}
+)
+
 // table is every function of the app.
 func (a *App) table() []function {
 	s, q := a.services, a.settings
 	return []function{
-		{name: "Ingest", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id?}", endpoints: a.ingestEndpoints()},
-		{name: "Progress", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id}/{*rest}", endpoints: a.progressEndpoints()},
+		{name: "Ingest", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id?}", roles: clients, limited: true,
+			endpoints: a.ingestEndpoints()},
+		{name: "Progress", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id}/{*rest}", roles: clients, limited: true,
+			endpoints: a.progressEndpoints()},
 		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay},
 		{name: "Schedule", trigger: serviceBusTrigger, binding: "message", source: "%DELIVERIES_QUEUE%",
 			event: a.heldBack(a.work(q.DeliveriesQueue, s.schedule.Handle))},
@@ -81,15 +95,20 @@ func (a *App) table() []function {
 		{name: "DeadLetterNotifications", trigger: serviceBusTrigger, binding: "message", source: "%NOTIFICATIONS_QUEUE%/$deadletterqueue",
 			event: a.heldBack(a.deadNotice(q.NotificationsQueue))},
 		{name: "Sweep", trigger: timerTrigger, binding: "timer", source: "%SWEEP_SCHEDULE%", event: a.sweep},
-		{name: "Accounts", trigger: httpTrigger, binding: "req", template: "account/{id}", endpoints: a.backend(s.accounts.Endpoints())},
-		{name: "Packages", trigger: httpTrigger, binding: "req", template: "packages/{*path}", endpoints: a.backend(s.packages.Endpoints())},
-		{name: "ThirdPartyDeliveries", trigger: httpTrigger, binding: "req", template: "thirdpartydeliveries/{id}",
+		{name: "Accounts", trigger: httpTrigger, binding: "req", template: "account/{id}", roles: schedulers,
+			endpoints: a.backend(s.accounts.Endpoints())},
+		{name: "Packages", trigger: httpTrigger, binding: "req", template: "packages/{*path}", roles: schedulers,
+			endpoints: a.backend(s.packages.Endpoints())},
+		{name: "ThirdPartyDeliveries", trigger: httpTrigger, binding: "req", template: "thirdpartydeliveries/{id}", roles: schedulers,
 			endpoints: a.backend(s.transportation.Endpoints())},
-		{name: "DroneDeliveries", trigger: httpTrigger, binding: "req", template: "dronedeliveries/{id}",
+		{name: "DroneDeliveries", trigger: httpTrigger, binding: "req", template: "dronedeliveries/{id}", roles: schedulers,
 			endpoints: a.backend(s.drones.AssignmentEndpoints())},
-		{name: "Drones", trigger: httpTrigger, binding: "req", template: "drones/{id?}", endpoints: a.backend(s.drones.DroneEndpoints())},
-		{name: "Deliveries", trigger: httpTrigger, binding: "req", template: "deliveries/{*path}", endpoints: a.backend(s.deliveries.Endpoints())},
-		{name: "Operations", trigger: httpTrigger, binding: "req", template: "operations/{*path}", endpoints: a.operationsEndpoints()},
+		{name: "Drones", trigger: httpTrigger, binding: "req", template: "drones/{id?}", roles: fleet,
+			endpoints: a.backend(s.drones.DroneEndpoints())},
+		{name: "Deliveries", trigger: httpTrigger, binding: "req", template: "deliveries/{*path}", roles: schedulers,
+			endpoints: a.backend(s.deliveries.Endpoints())},
+		{name: "Operations", trigger: httpTrigger, binding: "req", template: "operations/{*path}", roles: operators, limited: true,
+			endpoints: a.operationsEndpoints()},
 		{name: "Live", trigger: httpTrigger, binding: "req", template: "live", anonymous: true,
 			endpoints: []endpoint{{http.MethodGet, "live", a.answering(live)}}},
 		{name: "Ready", trigger: httpTrigger, binding: "req", template: "ready", anonymous: true,
@@ -115,6 +134,7 @@ func (a *App) answering(fn func(w http.ResponseWriter, r *http.Request) error) h
 			return
 		}
 		p := refusal(err)
+		noteRefusal(r.Context(), p)
 		if p.Status >= http.StatusInternalServerError {
 			a.logger.WarnContext(r.Context(), "request failed", telemetry.KeyMethod, r.Method, telemetry.KeyPath, r.URL.Path,
 				telemetry.KeyStatus, p.Status, telemetry.KeyError, err)
@@ -129,9 +149,11 @@ func (a *App) running(table []function) []function {
 }
 
 // newRouter serves the events at /<Function> and the HTTP functions below the
-// prefix. What is not in the table is answered with a problem. Paths are taken
-// as they are: a redirect to a cleaned one would turn a PUT into a GET.
-func newRouter(functions []function, events *customhandler.Events, logger *slog.Logger) http.Handler {
+// prefix, each behind its guard. What is not in the table is answered with a
+// problem. Paths are taken as they are: a redirect to a cleaned one would turn a
+// PUT into a GET.
+func newRouter(functions []function, guard func(function, http.Handler) http.Handler,
+	events *customhandler.Events, observer customhandler.Observer, logger *slog.Logger) http.Handler {
 	router := mux.NewRouter().SkipClean(true)
 	for _, f := range functions {
 		if f.event != nil {
@@ -146,7 +168,7 @@ func newRouter(functions []function, events *customhandler.Events, logger *slog.
 				paths = append(paths, e.path)
 				methods[e.path] = byMethod{}
 			}
-			methods[e.path][e.method] = customhandler.Web(f.name, logger, e.handle)
+			methods[e.path][e.method] = customhandler.Web(f.name, routePrefix+"/"+e.path, observer, logger, guard(f, e.handle))
 		}
 	}
 	for _, path := range paths {

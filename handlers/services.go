@@ -61,7 +61,7 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	out.supervise = supervise.New(run, out.schedule)
 	out.notify = newNotify(s, logger, p, run)
 	out.quarantine = quarantine.New(quarantine.Config{
-		Store: p.quarantine, Waker: out.supervise, Keep: s.Budgets.DocumentTTL, Now: p.now, Logger: logger,
+		Store: p.quarantine, Waker: out.supervise, Keep: s.Budgets.DocumentTTL, Kept: p.signals.kept, Now: p.now, Logger: logger,
 	})
 	out.operate = operate.New(operate.Config{
 		Transactions: p.transactions, Listing: p.listing, Quarantine: p.quarantine, Operations: out.schedule, Waker: run,
@@ -84,7 +84,7 @@ func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 		return nil, err
 	}
 	return runner.New(runner.Config{
-		Definition: definition, Store: p.transactions, Caller: caller, Sender: p.sender,
+		Definition: definition, Store: p.transactions, Caller: attempts{caller, p.signals}, Sender: wakeSender{p.sender, p.signals},
 		Queues: map[workflow.Queue]string{
 			workflow.QueueDeliveries: s.DeliveriesQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,
@@ -96,7 +96,7 @@ func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 			InPlaceAttempts: b.CallAttempts, UndoAttempts: b.UndoAttempts, DeadLetters: b.DeadLetters,
 			Notify: s.Notify.On(),
 		},
-		Now: p.now, Pause: runner.Pause, Random: rand.Uint64, Log: logger,
+		Now: p.now, Pause: runner.Pause, Random: rand.Uint64, Changed: p.signals.changed(p.now), Log: logger,
 	})
 }
 

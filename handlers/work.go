@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/runner"
-	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
 // work returns the function of a queue: Schedule or Supervise. Nil completes
@@ -23,10 +21,7 @@ func (a *App) work(queue string, handle func(context.Context, message.Envelope) 
 		}
 		envelope, err := message.Decode(m.Body)
 		if err == nil {
-			ctx = telemetry.With(ctx, slog.String(telemetry.KeyTransaction, envelope.TransactionID))
-			if envelope.TraceParent != "" {
-				ctx = telemetry.ContinueTrace(ctx, envelope.TraceParent)
-			}
+			ctx = about(ctx, envelope.TransactionID, envelope.OperationID)
 			err = handle(ctx, envelope)
 		}
 		switch {
@@ -38,8 +33,6 @@ func (a *App) work(queue string, handle func(context.Context, message.Envelope) 
 			return err
 		}
 		m.Description = err.Error()
-		a.logger.WarnContext(ctx, "message quarantined", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,
-			"reason", m.Reason, telemetry.KeyError, err)
 		return a.services.quarantine.Poison(ctx, m)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,9 +25,11 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
@@ -37,10 +38,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world is an app on ports in memory, served to itself: its steps call its own
 // backends.
 type world struct {
-	t            *testing.T
+	t            testing.TB
 	app          *App // after a restart, the one that runs now
 	server       *httptest.Server
 	client       *http.Client
+	token        string // goes with every call; "" for none
 	log          *syncBuffer
 	producer     *hub
 	checkpoints  *checkpoints
@@ -71,7 +73,13 @@ func environment(url string, changes ...string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-func newWorld(t *testing.T, changes ...string) *world {
+func newWorld(t testing.TB, changes ...string) *world {
+	t.Helper()
+	return newWorldWith(t, signals{}, changes...)
+}
+
+// newWorldWith is newWorld with a place for spans and measurements.
+func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 	t.Helper()
 	w := &world{t: t, log: &syncBuffer{}, client: &http.Client{Transport: &http.Transport{}}}
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.app.ServeHTTP(rw, r) }))
@@ -91,7 +99,11 @@ func newWorld(t *testing.T, changes ...string) *world {
 	w.requests = &requests{kept: map[string]ingest.Request{}, down: &w.down}
 	w.checkpoints = &checkpoints{kept: map[string]relay.Checkpoint{}}
 	w.quarantine = quarantinetest.NewMemory(gate)
-	backends, err := openBackends(s)
+	tokens, err := openTokens(s, &credentials{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backends, err := openBackends(s, tokens)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,20 +115,23 @@ func newWorld(t *testing.T, changes ...string) *world {
 			bookings: memory[record.Record[transportation.Booking]](w), assignments: memory[record.Record[drone.Assignment]](w),
 			deliveries: memory[record.Record[backenddelivery.Content]](w), drones: &dronetest.Memory{Docs: recordtest.Memory[drone.Drone]{Before: w.fault}},
 		},
-		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, now: w.now,
+		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, signals: signals, now: w.now,
 		checks: []check{{"eventHubs", w.reach}, {"serviceBus", w.reach}, {"cosmosDB", w.reach}},
 	}
 	w.receiver = &receiver{down: &w.down, heard: map[string]string{}}
 	if s.Notify.On() {
 		w.ports.receiver = w.receiver
 	}
-	if w.app, err = assemble(s, slog.New(slog.NewJSONHandler(w.log, nil)), w.ports); err != nil {
+	if w.app, err = assemble(s, telemetry.NewLogger(w.log, s.LogLevel), w.ports); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		w.server.Close()
 		w.client.CloseIdleConnections()
 		backends.Close()
+		if tokens != nil {
+			tokens.Close()
+		}
 		if err := w.app.Close(context.Background()); err != nil {
 			t.Errorf("close: %v", err)
 		}
@@ -155,6 +170,9 @@ func (w *world) call(method, path, body string, headers ...string) (*http.Respon
 	}
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if w.token != "" {
+		r.Header.Set("Authorization", "Bearer "+w.token)
 	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
@@ -212,7 +230,11 @@ func (w *world) relayFrom(first int, bodies ...[]byte) int {
 		encoded = append(encoded, base64.StdEncoding.EncodeToString(body))
 		offsets, sequence = append(offsets, "0"), append(sequence, first+i)
 		times = append(times, "2026-05-04T09:00:00.12")
-		properties = append(properties, map[string]string{"k": "v"})
+		property := map[string]string{"k": "v"}
+		if e, err := message.Decode(body); err == nil && e.TraceParent != "" {
+			property["traceparent"] = e.TraceParent // as the producer sends it
+		}
+		properties = append(properties, property)
 	}
 	return w.invoke("Relay", map[string]any{"events": quoted(encoded)}, map[string]any{
 		"PartitionContext":    map[string]any{"EventHubName": "delivery-requests", "ConsumerGroup": "relay", "PartitionId": "3"},
@@ -240,7 +262,7 @@ func (w *world) work() {
 		}
 		for _, m := range ready {
 			m.Lock()
-			if status := w.deliver(functions[m.Queue], m.MessageID, m.Body, nil); status != http.StatusOK {
+			if status := w.deliver(functions[m.Queue], m.MessageID, m.Body, map[string]any{"traceparent": m.TraceParent}); status != http.StatusOK {
 				w.t.Fatalf("%s answered %d to %s:\n%s", functions[m.Queue], status, m.Body, w.log)
 			}
 			m.Complete()
@@ -250,7 +272,7 @@ func (w *world) work() {
 }
 
 // decode reads JSON that must be readable.
-func decode(t *testing.T, data []byte, into any) {
+func decode(t testing.TB, data []byte, into any) {
 	t.Helper()
 	if err := json.Unmarshal(data, into); err != nil {
 		t.Fatalf("%s: %v", data, err)

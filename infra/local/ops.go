@@ -93,7 +93,8 @@ func runOps(ctx context.Context, c console) error {
 	call := &opsCall{out: c.out}
 	flags := newFlags("ops " + verb.name)
 	app := flags.String("url", "", "`URL` of the app (default: what serve serves in this folder)")
-	key := flags.String("key", "", "function `key` of the app, where it wants one")
+	var secret opsSecret
+	secret.define(flags)
 	flags.BoolVar(&call.asJSON, "json", false, "write JSON, one object a line")
 	if verb.define != nil {
 		verb.define(flags, call)
@@ -106,7 +107,12 @@ func runOps(ctx context.Context, c console) error {
 			return err
 		}
 	}
-	if call.client, err = ops.NewClient(*app, *key); err != nil {
+	defer secret.close()
+	shown, err := secret.open()
+	if err != nil {
+		return err
+	}
+	if call.client, err = ops.NewClient(*app, shown); err != nil {
 		return &usageError{"ops: -url: " + err.Error()}
 	}
 	defer call.client.Close()
@@ -118,7 +124,7 @@ func opsUsage(w io.Writer) error {
 	for _, v := range opsVerbs() {
 		text += fmt.Sprintf("  %-32s %s\n", strings.TrimSpace(v.name+" "+v.words), v.synopsis)
 	}
-	_, err := io.WriteString(w, text+"\n  VERB -help shows its flags\n")
+	_, err := io.WriteString(w, text+"\n  VERB -help shows its flags\n"+opsSecretUsage)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,9 @@ type serveFlags struct {
 	data      dataFlags
 	faults    faultFlags
 	verbose   bool
+	trace     string
+	settings  string // only serve
+	split     bool   // only serve
 }
 
 func (f *serveFlags) define(flags *flag.FlagSet) {
@@ -36,6 +40,7 @@ func (f *serveFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
 	f.data.define(flags)
 	f.faults.define(flags)
+	flags.StringVar(&f.trace, "trace", "", "`file` to which all handlers append their spans, as lines of OTLP in JSON")
 	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
 }
 
@@ -62,22 +67,30 @@ func serve(ctx context.Context, c console) error {
 	flags := newFlags("serve")
 	f := serveFlags{data: dataFlags{kept: true}}
 	f.define(flags)
+	defineSettings(flags, &f.settings)
+	flags.BoolVar(&f.split, "split", false, "run the backends as an app of their own, on the next free port, as in Azure")
 	if err := parse(c, flags); err != nil {
 		return err
 	}
 	if err := f.check("serve"); err != nil {
 		return err
 	}
+	if err := checkSettings(f.settings); err != nil {
+		return err
+	}
 	d := newDisplay(c.out, false)
-	running, err := start(ctx, c, d, f, slog.LevelWarn, nil)
+	running, err := start(ctx, c, d, f, slog.LevelWarn, map[string]string{metricsSetting: "true"})
 	if err != nil {
 		return err
 	}
 	defer running.close()
-	if err := workload.Seed(ctx, running.url()); err != nil {
+	if err := running.seed(ctx, d); err != nil {
 		return err
 	}
-	showFunctions(d, running.system.Instance.Host().Functions())
+	showFunctions(d, "functions", running.system.Instance.Host().Functions())
+	if backends := running.system.Backends; backends != nil {
+		showFunctions(d, "functions of the backends' app", backends.Host().Functions())
+	}
 	d.note("\nserving; Ctrl-C stops everything. Try:\n  curl -s %s/api/ready", running.url())
 	return running.wait(ctx)
 }
@@ -96,6 +109,9 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	if err != nil {
 		return nil, err
 	}
+	if set, err = f.withTelemetry(set, os.LookupEnv); err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(filepath.Dir(app), "local")
 	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(level))
 	if err != nil {
@@ -103,9 +119,13 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	}
 	r := &running{log: log}
 	faults := fault.New()
+	hosts := f.instances
+	if f.split {
+		hosts++
+	}
 	r.system, err = system.Start(ctx, system.Config{
-		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set,
-		Profile: f.faults.profile, Faults: faults, Admin: f.faults.admin, Instances: f.instances,
+		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split,
+		Profile: f.faults.profile, Faults: faults, Admin: f.faults.admin, Instances: hosts,
 		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
 		EndpointsFile: filepath.Join(dir, "endpoints.json"),
 	})
@@ -114,14 +134,20 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 		return nil, err
 	}
 	r.others = startChildren(f.instances-1, childConfig{
-		app: app, endpoints: r.system.Endpoints(), settings: set, profile: f.faults.profileName, log: log,
+		app: app, endpoints: r.system.Endpoints(), settings: r.system.Settings(), settingsFile: f.settings,
+		profile: f.faults.profileName, instances: hosts, log: log,
 		notice: func(text string) { d.note("%s", text) },
 	})
 	e := r.system.Endpoints()
 	d.note("function app              http://%s", e.HTTP)
+	if f.split {
+		d.note("backends                  %s", e.BackendsURL())
+	}
 	d.note("Service Bus, Event Hubs   amqp://%s", e.AMQP)
 	d.note("Cosmos DB                 http://%s", e.Cosmos)
+	showElsewhere(d, r.system, f.settings)
 	d.note("log                       %s", relative(log.path))
+	f.showTelemetry(d, r.url(), set)
 	f.faults.show(d, r.system)
 	// Not before everything serves: a system that can't start shows nothing.
 	if err := faults.Set(f.faults.plan); err != nil {
@@ -145,6 +171,15 @@ func appToRun(ctx context.Context, d *display, named string) (string, error) {
 	return app, nil
 }
 
+// seed makes the sample accounts, or tells why it doesn't.
+func (r *running) seed(ctx context.Context, d *display) error {
+	if why := noSamples(r.system.Elsewhere(), r.system.AppSettings().Auth.Mode); why != "" {
+		d.note("no sample accounts are made: %s", why)
+		return nil
+	}
+	return workload.Seed(ctx, r.system.Endpoints().BackendsURL())
+}
+
 func (r *running) url() string { return "http://" + r.system.Endpoints().HTTP }
 
 func (r *running) wait(ctx context.Context) error { return r.system.Wait(ctx) }
@@ -158,9 +193,9 @@ func (r *running) close() {
 	r.log.close()
 }
 
-func showFunctions(d *display, functions []host.FunctionInfo) {
+func showFunctions(d *display, title string, functions []host.FunctionInfo) {
 	slices.SortFunc(functions, func(a, b host.FunctionInfo) int { return strings.Compare(a.Name, b.Name) })
-	d.note("\nfunctions:")
+	d.note("\n%s:", title)
 	for _, f := range functions {
 		served := f.Source
 		if f.Path != "" {

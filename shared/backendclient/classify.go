@@ -19,6 +19,7 @@ import (
 // The codes of failures that no backend has named.
 const (
 	codeNotSent    = "not-sent"   // no connection came about
+	codeToken      = "no-token"   // no token for the backend could be had
 	codeBusy       = "busy"       // no free place for the call
 	codeOpen       = "open"       // the backend is down: its breaker is open
 	codeTimeout    = "timeout"    // no answer in time
@@ -43,20 +44,35 @@ type answer struct {
 // classify gives the two verdicts on an answer:
 //
 //	2xx, readable              succeeded   yes
-//	4xx but 408 and 429        never       no
 //	429                        later       no
+//	401, our own forbidden     later       no
+//	other 4xx but 408          never       no
 //	all others                 later       maybe
+//
+// Who is not let in has learnt nothing of the business: a role that is missing,
+// or not known yet everywhere, puts the transactions off and rejects none.
 func classify(a answer, now time.Time) workflow.Outcome {
 	switch {
 	case a.status >= 200 && a.status <= 299:
 		return success(a)
 	case a.status == http.StatusRequestTimeout, a.status < 400, a.status > 499:
 		return failed(a, workflow.RetryLater, workflow.EffectMaybe, now)
-	case a.status == http.StatusTooManyRequests:
+	case a.status == http.StatusTooManyRequests, isLockedOut(a):
 		return failed(a, workflow.RetryLater, workflow.EffectNo, now)
 	default:
 		return failed(a, workflow.RetryNever, workflow.EffectNo, now)
 	}
+}
+
+// isLockedOut reports whether the backend did not look at the call, since it does
+// not know this app or does not let it in. A 403 of another kind is a word on
+// what was asked for.
+func isLockedOut(a answer) bool {
+	if a.status == http.StatusForbidden {
+		code, _ := describe(a)
+		return code == problem.Forbidden.ID
+	}
+	return a.status == http.StatusUnauthorized
 }
 
 // success takes over the result. An answer that can't be read is none: without

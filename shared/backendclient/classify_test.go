@@ -24,7 +24,7 @@ func TestClassifyEveryStatus(t *testing.T) {
 		case status >= 200 && status < 300:
 			retry, effect = workflow.RetryNone, workflow.EffectYes
 		case status == 408:
-		case status == 429:
+		case status == 401, status == 429:
 			effect = workflow.EffectNo
 		case status >= 400 && status < 500:
 			retry, effect = workflow.RetryNever, workflow.EffectNo
@@ -57,6 +57,10 @@ func TestClassify(t *testing.T) {
 			Effect: workflow.EffectMaybe, Status: 201, Type: "unreadable", Message: "cut"}},
 		{"problem", answer{status: 422, header: document, body: []byte(`{"type":"too-heavy","title":"No drone","detail":"21 kg"}`)},
 			workflow.Outcome{Retry: workflow.RetryNever, Status: 422, Type: "too-heavy", Message: "422 No drone: 21 kg"}},
+		{"a role is missing", answer{status: 403, header: document, body: []byte(`{"type":"forbidden","title":"Not you"}`)},
+			workflow.Outcome{Retry: workflow.RetryLater, Status: 403, Type: "forbidden", Message: "403 Not you"}},
+		{"a word on what was asked for", answer{status: 403, header: document, body: []byte(`{"type":"shipped","title":"It is gone"}`)},
+			workflow.Outcome{Retry: workflow.RetryNever, Status: 403, Type: "shipped", Message: "403 It is gone"}},
 		{"the document's status counts for nothing", answer{status: 404, header: document, body: []byte(`{"type":"x","title":"y","status":503}`)},
 			workflow.Outcome{Retry: workflow.RetryNever, Status: 404, Type: "x", Message: "404 y"}},
 		{"problem that is none", answer{status: 400, header: document, body: []byte(`[]`)},

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -25,7 +26,6 @@ const (
 	headerTransaction = "Transaction-Id"
 	headerOperation   = "Operation-Id"
 	headerRevision    = "Revision"
-	headerTraceParent = "Traceparent" // W3C Trace Context, section 3.2
 )
 
 // Config are the settings.
@@ -35,6 +35,9 @@ type Config struct {
 	Backends map[string]string
 	// Header is added to every call, such as a function key. May be nil.
 	Header http.Header
+	// Token returns the bearer token of a call. It goes over https, or to this
+	// machine, only. Nil means that calls carry none.
+	Token func(context.Context) (string, error)
 	// CallTimeout bounds an attempt, up to the last byte of the answer. 0 means
 	// 2 s.
 	CallTimeout time.Duration
@@ -71,6 +74,9 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("backend %s: %q is no base URL", name, base)
 		}
+		if cfg.Token != nil && u.Scheme != "https" && !loopback(u.Hostname()) {
+			return nil, fmt.Errorf("backend %s: a token must not go to %q, where anyone on the way could read it", name, base)
+		}
 		c.backends[name] = strings.TrimRight(base, "/")
 	}
 	c.http = &http.Client{
@@ -79,6 +85,11 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // transport keeps as many idle connections to a backend as there can be calls:
@@ -110,11 +121,18 @@ func (c *Client) Do(ctx context.Context, r runner.Request) workflow.Outcome {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
 	defer cancel()
+	token, err := c.token(ctx)
+	if err != nil {
+		return notSent(codeToken, err)
+	}
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	req, err := c.request(httptrace.WithClientTrace(ctx, trace), base, r)
 	if err != nil {
 		return notSent(codeNotSent, err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -125,6 +143,14 @@ func (c *Client) Do(ctx context.Context, r runner.Request) workflow.Outcome {
 	}
 	body, err := c.read(res)
 	return classify(answer{status: res.StatusCode, header: res.Header, body: body, err: err}, c.now())
+}
+
+// token returns the bearer token of a call, "" if calls carry none.
+func (c *Client) token(ctx context.Context) (string, error) {
+	if c.cfg.Token == nil {
+		return "", nil
+	}
+	return c.cfg.Token(ctx)
 }
 
 func (c *Client) request(ctx context.Context, base string, r runner.Request) (*http.Request, error) {
@@ -150,9 +176,7 @@ func (c *Client) request(ctx context.Context, base string, r runner.Request) (*h
 	if r.OperationID != "" {
 		req.Header.Set(headerOperation, r.OperationID)
 	}
-	if r.TraceParent != "" {
-		req.Header.Set(headerTraceParent, r.TraceParent)
-	}
+	telemetry.ToHeader(ctx, req.Header)
 	return req, nil
 }
 

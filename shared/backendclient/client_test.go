@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -109,8 +110,8 @@ func TestDoSendsTheCall(t *testing.T) {
 	})
 	c := client(t, server.URL+"/api/", Config{Header: http.Header{"X-Functions-Key": {"k"}}})
 	req := put(`{"a":1}`)
-	req.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	o := c.Do(t.Context(), req)
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	o := c.Do(telemetry.Remote(t.Context(), parent), req)
 	if o.Retry != workflow.RetryNone || o.Status != 201 || string(o.Result) != `{"done":true}` {
 		t.Errorf("got %+v", o)
 	}
@@ -118,7 +119,7 @@ func TestDoSendsTheCall(t *testing.T) {
 		t.Errorf("%s %s %s", got.Method, got.URL, body)
 	}
 	for name, want := range map[string]string{
-		"Transaction-Id": "t", "Operation-Id": "op", "Revision": "2", "Traceparent": req.TraceParent,
+		"Transaction-Id": "t", "Operation-Id": "op", "Revision": "2", "Traceparent": parent,
 		"Content-Type": "application/json", "Accept": "application/json", "X-Functions-Key": "k",
 	} {
 		if header := got.Header.Get(name); header != want {

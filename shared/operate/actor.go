@@ -16,10 +16,22 @@ const (
 	MaxWhy = 1000
 )
 
-// Actor is who acts, and why. Both are required.
+// Actor is who acts, and why. By and Why are required.
 type Actor struct {
-	By  string // up to MaxBy characters
+	By  string // up to MaxBy characters: the name that the operator gives
 	Why string // up to MaxWhy characters
+	// Principal is the id of the operator that a token has proved, "" if there
+	// was none.
+	Principal string
+}
+
+// Name is how the operator stands in the record: whatever name one gives, the
+// proved id stands behind it.
+func (a Actor) Name() string {
+	if a.Principal == "" {
+		return a.By
+	}
+	return a.By + " (" + a.Principal + ")"
 }
 
 func (a Actor) check(op, id string) error {

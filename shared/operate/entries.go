@@ -53,7 +53,7 @@ func (s *Service) Drop(ctx context.Context, source, id string, a Actor) (EntryAc
 		switch e.State {
 		case quarantine.Dropped:
 			last := e.Last(quarantine.ActDrop)
-			if last == nil || last.By != a.By || last.Why != a.Why {
+			if last == nil || last.By != a.Name() || last.Why != a.Why {
 				return false, &RefusedError{ID: id, State: string(e.State), Reason: "it was dropped already"}
 			}
 			repeated = !last.At.Equal(act.At)
@@ -71,7 +71,7 @@ func (s *Service) Drop(ctx context.Context, source, id string, a Actor) (EntryAc
 }
 
 func (s *Service) entryAct(kind quarantine.ActKind, a Actor) quarantine.Act {
-	return quarantine.Act{At: s.now(), Act: kind, By: a.By, Why: a.Why}
+	return quarantine.Act{At: s.now(), Act: kind, By: a.Name(), Why: a.Why}
 }
 
 func entryActed(e *quarantine.Entry, result string, repeated bool) EntryActed {

@@ -61,7 +61,7 @@ type Acted struct {
 // transaction that is not Stuck is refused.
 func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) {
 	return s.act(ctx, id, workflow.EventRetryUndo, a, func(p *workflow.Progress, now time.Time) error {
-		if err := p.RetryUndo(a.By, a.Why, now); err != nil {
+		if err := p.RetryUndo(a.Name(), a.Why, now); err != nil {
 			return err
 		}
 		p.RaiseWake(now)
@@ -73,7 +73,7 @@ func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) 
 // what was done about it by hand. A transaction that is not Stuck is refused.
 func (s *Service) GiveUp(ctx context.Context, id string, a Actor) (Acted, error) {
 	return s.act(ctx, id, workflow.EventGiveUp, a, func(p *workflow.Progress, now time.Time) error {
-		return p.GiveUp(a.By, a.Why, now, s.c.Limits)
+		return p.GiveUp(a.Name(), a.Why, now, s.c.Limits)
 	})
 }
 
@@ -101,7 +101,7 @@ func (s *Service) act(ctx context.Context, id string, event workflow.Event, a Ac
 		return Acted{}, fmt.Errorf("%s %s: %w", op, id, err)
 	}
 	s.c.Logger.InfoContext(ctx, "operator acted", telemetry.KeyTransaction, id, telemetry.KeyState, p.State,
-		"event", event, "by", a.By, "repeated", repeated)
+		"event", event, "by", a.Name(), "repeated", repeated)
 	s.send(ctx, p)
 	return Acted{ID: id, State: p.State, Repeated: repeated}, nil
 }
@@ -121,7 +121,7 @@ func (s *Service) updateTransaction(ctx context.Context, id string, change func(
 func lastOf(p *workflow.Progress, event workflow.Event, a Actor) *workflow.Entry {
 	for i := len(p.History) - 1; i >= 0; i-- {
 		if e := &p.History[i]; e.Event == event {
-			if e.By == a.By && e.Reason == a.Why {
+			if e.By == a.Name() && e.Reason == a.Why {
 				return e
 			}
 			return nil

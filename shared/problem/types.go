@@ -24,6 +24,7 @@ var (
 	TooLarge         = Type{"too-large", http.StatusRequestEntityTooLarge, "The body is too large"}
 	Unsupported      = Type{"unsupported-media-type", http.StatusUnsupportedMediaType, "The body is not of a known type"}
 	KeyReused        = Type{"key-reused", http.StatusUnprocessableEntity, "The idempotency key stands for another request"}
+	TooManyRequests  = Type{"too-many-requests", http.StatusTooManyRequests, "The caller has sent too many requests"}
 	Internal         = Type{"internal", http.StatusInternalServerError, "The service failed"}
 	Unavailable      = Type{"unavailable", http.StatusServiceUnavailable, "The service can't do it now"}
 )
@@ -31,5 +32,5 @@ var (
 // Types are all of the above, by status.
 var Types = []Type{
 	Malformed, Invalid, Unauthorized, Forbidden, NotFound, MethodNotAllowed, Conflict,
-	Gone, TooLarge, Unsupported, KeyReused, Internal, Unavailable,
+	Gone, TooLarge, Unsupported, KeyReused, TooManyRequests, Internal, Unavailable,
 }

@@ -161,7 +161,7 @@ var variables = []variable{
 		text(func(s *Settings) *string { return &s.Telemetry.TraceFile }, filePath, "a path, or nothing")},
 	{"PROMETHEUS_METRICS", "false", "whether GET /metrics at the handler's own port shows the metrics, which the local host shows as /api/metrics",
 		truth(func(s *Settings) *bool { return &s.Telemetry.Prometheus })},
-	{"OTLP_AUTH_SCOPE", "", "the scope of the token that goes with what is exported to OTEL_EXPORTER_OTLP_ENDPOINT; nothing: no token",
+	{"OTLP_AUTH_SCOPE", "", "the scope of the token that goes with what is exported by OTLP; nothing: no token",
 		reference(func(s *Settings) *string { return &s.Telemetry.OTLPScope })},
 	{"OTLP_CLIENT_ID", "", "the managed identity whose token that is; nothing: the default chain of credentials",
 		text(func(s *Settings) *string { return &s.Telemetry.OTLPClientID }, clientID, "a client id, or nothing")},

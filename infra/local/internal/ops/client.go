@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,23 +30,43 @@ const maxAnswer = 16 << 20
 // Client speaks to the function Operations of one app. Refusals are returned as
 // *problem.Problem. It is safe for concurrent use. Close must be called.
 type Client struct {
-	base string // up to /operations
-	key  string
-	http *http.Client
+	base   string // up to /operations
+	secret Secret
+	http   *http.Client
+}
+
+// Secret is what lets an operator in. The zero value is nothing, which does
+// where nobody is asked for anything.
+type Secret struct {
+	Key string // a function key
+	// Token returns an access token; nil for none.
+	Token func(context.Context) (string, error)
 }
 
 // NewClient returns a client of the app at that URL, with or without its prefix
-// /api. The key is a function key; "" for none.
-func NewClient(app, key string) (*Client, error) {
+// /api. A secret goes over https, or to this machine, only.
+func NewClient(app string, secret Secret) (*Client, error) {
 	u, err := url.Parse(app)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%q is no URL of an app; use http://host:port or https://host", app)
 	}
+	if u.Scheme == "http" && (secret.Key != "" || secret.Token != nil) && !loopback(u.Hostname()) {
+		return nil, fmt.Errorf("%q: a key or a token must not go there, where anyone on the way could read it; use https", app)
+	}
 	base := strings.TrimSuffix(strings.TrimRight(app, "/"), "/api")
 	return &Client{
-		base: base + "/api/operations", key: key,
-		http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}},
+		base: base + "/api/operations", secret: secret,
+		http: &http.Client{
+			Timeout: time.Minute, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment},
+			// A redirect could take the secret elsewhere.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 	}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Close closes the connections.
@@ -135,8 +156,15 @@ func (c *Client) do(ctx context.Context, method, target string, body []byte, int
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if c.key != "" {
-		req.Header.Set("X-Functions-Key", c.key)
+	if c.secret.Key != "" {
+		req.Header.Set("X-Functions-Key", c.secret.Key)
+	}
+	if c.secret.Token != nil {
+		token, err := c.secret.Token(ctx)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -178,8 +206,11 @@ func refusal(resp *http.Response, data []byte) error {
 			p.Status = resp.StatusCode
 		}
 	}
-	if resp.StatusCode == http.StatusUnauthorized {
-		p.Detail = "the app wants a function key: -key KEY"
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		p.Detail = "the app wants to know who asks: sign in to Azure and use -audience, or set OPS_TOKEN or OPS_KEY"
+	case http.StatusForbidden:
+		p.Detail = "you need the app role Operator"
 	}
 	return p
 }

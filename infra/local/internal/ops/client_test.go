@@ -30,7 +30,7 @@ func app(t *testing.T, answer http.HandlerFunc) (*Client, *[]string) {
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	c, err := NewClient(server.URL+"/api/", "secret")
+	c, err := NewClient(server.URL+"/api/", Secret{Key: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestClientTellsRefusals(t *testing.T) {
 			},
 			problem.Problem{Type: "conflict", Title: problem.Conflict.Title, Status: 409, Detail: "it is Completed", Instance: "/x", Extensions: map[string]any{"state": "Completed"}},
 		},
-		"no key":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, problem.Problem{Title: "Unauthorized", Status: 401, Detail: "the app wants a function key: -key KEY"}},
+		"no key":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, problem.Problem{Title: "Unauthorized", Status: 401, Detail: "the app wants to know who asks: sign in to Azure and use -audience, or set OPS_TOKEN or OPS_KEY"}},
 		"a gateway": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) }, problem.Problem{Title: "Bad Gateway", Status: 502}},
 		"half a thing": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", problem.ContentType)
@@ -118,7 +118,7 @@ func TestClientOfAnotherServer(t *testing.T) {
 func TestClientWithoutAServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	client, err := NewClient(server.URL, "")
+	client, err := NewClient(server.URL, Secret{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestClientWithoutAServer(t *testing.T) {
 
 func TestNewClientRefusesWhatIsNoURL(t *testing.T) {
 	for _, app := range []string{"", "127.0.0.1:7071", "ftp://x", "http://", "http://x?y", "http://x#y", "http://[::1"} {
-		if _, err := NewClient(app, ""); err == nil {
+		if _, err := NewClient(app, Secret{}); err == nil {
 			t.Errorf("%q was taken", app)
 		}
 	}
