@@ -206,9 +206,13 @@ func (o *observer) message(ctx context.Context, i *customhandler.Invocation, fro
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: host}))
 	}
 	ctx, span := o.tracer.Start(ctx, "process "+from.destination, options...)
+	id, err := i.Metadata.String("MessageId")
+	if err == nil { // it names the transaction or the operation, also where the message can't be read
+		ctx = telemetry.With(ctx, slog.String(telemetry.KeyMessage, id))
+	}
 	if span.IsRecording() {
 		span.SetAttributes(processing(from)...)
-		if id, err := i.Metadata.String("MessageId"); err == nil {
+		if err == nil {
 			span.SetAttributes(semconv.MessagingMessageID(id))
 		}
 		if n, err := i.Metadata.Int("DeliveryCount"); err == nil {
