@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/fabrikam/drone-delivery/shared/transit"
 )
 
 // maxDocument bounds what is read of an issuer, in bytes: Entra ID's documents
@@ -126,13 +127,8 @@ func safe(address string) error {
 		return err
 	case u.Host == "":
 		return fmt.Errorf("%.200q is no URL", address)
-	case u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()):
+	case transit.Safe(u):
 		return nil
 	}
 	return fmt.Errorf("%.200q is neither https nor on this machine", address)
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

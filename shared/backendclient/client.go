@@ -18,6 +18,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/transit"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -74,7 +75,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("backend %s: %q is no base URL", name, base)
 		}
-		if cfg.Token != nil && u.Scheme != "https" && !loopback(u.Hostname()) {
+		if cfg.Token != nil && !transit.Safe(u) {
 			return nil, fmt.Errorf("backend %s: a token must not go to %q, where anyone on the way could read it", name, base)
 		}
 		c.backends[name] = strings.TrimRight(base, "/")
@@ -85,11 +86,6 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // transport keeps as many idle connections to a backend as there can be calls:

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"github.com/fabrikam/drone-delivery/shared/transit"
 )
 
 // ports are the variables that carry the handler's port, the newer first.
@@ -107,14 +109,8 @@ func backendsAt(hostname string) string {
 	if name, _, err := net.SplitHostPort(hostname); err == nil {
 		host = name
 	}
-	if isLoopback(host) {
+	if transit.Loopback(host) {
 		return "http://" + hostname + "/api"
 	}
 	return "https://" + hostname + "/api"
-}
-
-// isLoopback reports whether a host is this machine.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/fabrikam/drone-delivery/shared/transit"
 )
 
 // parser reads one variable into the settings. allowed says in words what it
@@ -105,7 +107,7 @@ func safe(field func(*Settings) *string) parser {
 		if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 			return errors.New("is not such a URL")
 		}
-		if u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
+		if !transit.Safe(u) {
 			return errors.New("is not safe from being read on its way")
 		}
 		*field(s) = value

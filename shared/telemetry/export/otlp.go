@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/fabrikam/drone-delivery/shared/transit"
 )
 
 // endpoint reports whether the environment says where a signal goes. The
@@ -102,7 +103,7 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (b *bearer) token(r *http.Request) (string, error) {
-	if r.URL.Scheme != "https" && !loopback(r.URL.Hostname()) {
+	if !transit.Safe(r.URL) {
 		return "", errPlain
 	}
 	t, err := b.credential.GetToken(r.Context(), policy.TokenRequestOptions{Scopes: []string{b.scope}})
@@ -110,9 +111,4 @@ func (b *bearer) token(r *http.Request) (string, error) {
 		return "", fmt.Errorf("get a token for telemetry: %w", err)
 	}
 	return t.Token, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

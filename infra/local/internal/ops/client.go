@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/transit"
 )
 
 // ErrNotServed is returned when nobody answers at the app's address.
@@ -50,7 +50,7 @@ func NewClient(app string, secret Secret) (*Client, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%q is no URL of an app; use http://host:port or https://host", app)
 	}
-	if u.Scheme == "http" && (secret.Key != "" || secret.Token != nil) && !loopback(u.Hostname()) {
+	if (secret.Key != "" || secret.Token != nil) && !transit.Safe(u) {
 		return nil, fmt.Errorf("%q: a key or a token must not go there, where anyone on the way could read it; use https", app)
 	}
 	base := strings.TrimSuffix(strings.TrimRight(app, "/"), "/api")
@@ -62,11 +62,6 @@ func NewClient(app string, secret Secret) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Close closes the connections.
