@@ -63,13 +63,14 @@ func (s *Drones) Free(ctx context.Context, zone string, now time.Time, continuat
 	})
 }
 
-// Zone returns a page of a zone's drones.
+// Zone returns a page of a zone's drones. Invalid for a continuation that no page
+// gave.
 func (s *Drones) Zone(ctx context.Context, zone, continuation string) ([]drone.Versioned, string, error) {
 	return s.page(ctx, Query{Text: "SELECT * FROM c", PartitionKey: &zone, Continuation: continuation})
 }
 
 func (s *Drones) page(ctx context.Context, q Query) ([]drone.Versioned, string, error) {
-	docs, next, err := s.c.Page(ctx, q)
+	docs, next, err := s.c.list(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}

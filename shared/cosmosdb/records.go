@@ -56,12 +56,13 @@ func (s *Records[T]) Replace(ctx context.Context, id string, v T, etag string) (
 // a parameter.
 var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Page returns some documents whose top-level field equals value.
+// Page returns some documents whose top-level field equals value. Invalid for a
+// continuation that no page gave.
 func (s *Records[T]) Page(ctx context.Context, field, value, continuation string) ([]T, string, error) {
 	if !fieldName.MatchString(field) {
 		return nil, "", failure.New(failure.Invalid, "query "+s.c.name, "", fmt.Errorf("%q is no field name", field))
 	}
-	docs, next, err := s.c.Page(ctx, Query{
+	docs, next, err := s.c.list(ctx, Query{
 		Text:         `SELECT * FROM c WHERE c["` + field + `"] = @value`,
 		Parameters:   map[string]any{"@value": value},
 		Continuation: continuation,

@@ -212,6 +212,8 @@ func TestAdaptersRecordsInPages(t *testing.T) {
 	found, pages := adaptersPages(t, func(next string) ([]adaptersThing, string, error) {
 		return s.Page(ctx, "ownerId", `o'brien "x"`, next)
 	})
+	_, _, err = s.Page(ctx, "ownerId", "ann", "of nobody")
+	adaptersKind(t, "page of a continuation of nobody", err, failure.Invalid)
 	if pages < 2 || len(found) != len(want) {
 		t.Errorf("%d things in %d pages, want %d in several", len(found), pages, len(want))
 	}
@@ -247,6 +249,8 @@ func TestAdaptersDrones(t *testing.T) {
 
 	free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(ctx, "north", now, next) })
 	all, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Zone(ctx, "north", next) })
+	_, _, err = s.Zone(ctx, "north", "of nobody")
+	adaptersKind(t, "page of a continuation of nobody", err, failure.Invalid)
 	for name, c := range map[string]struct {
 		got  []drone.Versioned
 		want []drone.Drone
