@@ -10,15 +10,16 @@ import (
 	"path/filepath"
 )
 
-// build compiles the handler to path. It is static for both targets, and for
-// Azure it asks for no newer processor (GOAMD64), so that the binary runs on any
-// Linux of its architecture. It holds no path of this machine.
+// build compiles the handler to path. For Azure it is static, asks for no newer
+// processor (GOAMD64), so that it runs on any Linux there, and holds no path of
+// this machine. For this machine it is built as go run builds: what the runtime
+// and the handler have in common is then compiled once.
 func build(ctx context.Context, o Options, path string) error {
-	args := []string{"build", "-trimpath", "-o", path}
-	env := append(os.Environ(), "CGO_ENABLED=0")
+	args := []string{"build", "-o", path}
+	env := os.Environ()
 	if o.Target == Azure {
-		args = append(args, "-ldflags=-s -w")
-		env = append(env, "GOOS=linux", "GOARCH=amd64", "GOAMD64=v1")
+		args = append(args, "-trimpath", "-ldflags=-s -w")
+		env = append(env, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOAMD64=v1")
 	}
 	code, _ := o.handler()
 	code = "./" + filepath.ToSlash(code)
