@@ -7,9 +7,10 @@
 // binary is built for, in local.settings.json and .funcignore, and, where tokens
 // are checked (Entra), in the authLevel of the HTTP functions.
 //
-// A staged app depends on the project alone: staged again, it is the same byte
-// for byte, and file modes don't depend on the umask. They matter in Azure: azd
-// keeps them in its zip, and the host starts no handler without an execute bit.
+// What is staged for Azure depends on the project alone: staged again, it is the
+// same byte for byte. File modes don't depend on the umask. They matter in Azure:
+// azd keeps them in its zip, and the host starts no handler without an execute
+// bit.
 package stage
 
 import (
