@@ -3,8 +3,6 @@ package amqp_test
 import (
 	"context"
 	"errors"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
@@ -86,107 +84,5 @@ func TestAttachStolen(t *testing.T) {
 	e, ok := errors.AsType[*goamqp.LinkError](err)
 	if !ok || e.RemoteErr == nil || e.RemoteErr.Condition != goamqp.ErrCondStolen {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestAttachBlocksOnlyItsLink(t *testing.T) {
-	t.Parallel()
-	var waiting, answer = make(chan struct{}), make(chan struct{})
-	slow := newSource(deliveries(t, 1, []byte("slow"))...)
-	sink := newSink()
-	service := &fakeService{
-		openSink: sink.open,
-		openSource: func(ctx context.Context, a amqp.Attach, out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
-			close(waiting)
-			<-answer
-			return slow.open(ctx, a, out)
-		},
-	}
-	s := session(t, service, amqp.Options{})
-	received := make(chan string, 1)
-	go func() {
-		defer close(received)
-		r, err := s.NewReceiver(t.Context(), "slow", nil)
-		if err != nil {
-			t.Errorf("attach: %v", err)
-			return
-		}
-		m, err := r.Receive(t.Context(), nil)
-		if err != nil {
-			t.Errorf("receive: %v", err)
-			return
-		}
-		received <- string(m.GetData())
-	}()
-	wait(t, "attach arrived", waiting)
-	sender, err := s.NewSender(testContext(t), "orders", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sender.Send(testContext(t), goamqp.NewMessage([]byte("x")), nil); err != nil {
-		t.Fatal(err)
-	}
-	close(answer)
-	if got := <-received; got != "slow" {
-		t.Errorf("got %q", got)
-	}
-}
-
-// A client that gives up on an attach detaches; the Source that the Service
-// opens for it all the same is closed.
-func TestAttachGivenUp(t *testing.T) {
-	t.Parallel()
-	var opened atomic.Int32
-	waiting := make(chan struct{})
-	source := newSource()
-	service := &fakeService{openSource: func(ctx context.Context, a amqp.Attach, out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
-		if opened.Add(1) > 1 {
-			return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotFound, "gone")
-		}
-		close(waiting)
-		<-ctx.Done()
-		return source.open(ctx, a, out)
-	}}
-	s := session(t, service, amqp.Options{})
-	ctx, cancel := context.WithCancel(testContext(t))
-	attached := make(chan error, 1)
-	go func() {
-		_, err := s.NewReceiver(ctx, "slow", nil)
-		attached <- err
-	}()
-	wait(t, "attach arrived", waiting)
-	cancel()
-	if err := <-attached; !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	// The next attach makes go-amqp detach the abandoned link.
-	if _, err := s.NewReceiver(testContext(t), "slow", nil); err == nil || !strings.Contains(err.Error(), "gone") {
-		t.Errorf("got %v", err)
-	}
-	wait(t, "source closed", source.closed)
-}
-
-func TestAttachEndsWithSession(t *testing.T) {
-	t.Parallel()
-	waiting := make(chan struct{})
-	source := newSource()
-	service := &fakeService{openSource: func(ctx context.Context, a amqp.Attach, out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
-		close(waiting)
-		<-ctx.Done()
-		return source.open(ctx, a, out)
-	}}
-	s := session(t, service, amqp.Options{})
-	attached := make(chan error, 1)
-	go func() {
-		_, err := s.NewReceiver(t.Context(), "slow", nil)
-		attached <- err
-	}()
-	wait(t, "attach arrived", waiting)
-	if err := s.Close(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
-	wait(t, "source closed", source.closed)
-	if err := <-attached; err == nil {
-		t.Error("attached in a session that has ended")
 	}
 }

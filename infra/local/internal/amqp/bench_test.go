@@ -110,7 +110,7 @@ type endlessSource struct {
 	delivery amqp.Delivery
 }
 
-func (s *endlessSource) Credit(uint32) {
+func (s *endlessSource) Credit(uint32, func()) {
 	for s.out.Send(s.delivery) {
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // conn is one connection. Its serve goroutine reads, a second one writes; each
-// attach and each request runs on one more. mu guards everything below it and
+// request to $management runs on one more. mu guards everything below it and
 // all sessions and links; it is never held while the network or the Service is
 // called.
 type conn struct {
@@ -26,6 +26,7 @@ type conn struct {
 
 	frames  *frameReader // reader only
 	scratch scratch      // reader only
+	opening *link        // reader only: the link whose attach came last
 
 	// Set by the handshake, constant after it.
 	peerMaxFrame   int
@@ -53,7 +54,7 @@ type conn struct {
 	channels table[session]
 	names    map[linkName]*link
 	cbs      map[role]*link // the $cbs links by the peer's role
-	replies  map[replyAddress]*replySource
+	replies  []*replySource // in the order of their attaches
 }
 
 // Limits of what is encoded ahead of the network.
@@ -78,7 +79,6 @@ func newConn(s *Server, nc net.Conn, id string) *conn {
 		sessions: map[uint16]*session{},
 		names:    map[linkName]*link{},
 		cbs:      map[role]*link{},
-		replies:  map[replyAddress]*replySource{},
 	}
 	c.room.L = &c.mu
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
@@ -241,7 +241,9 @@ func (c *conn) readFailed(err error) {
 	case ok:
 		c.close(protocol)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.close(Errorf(CondResourceLimitExceeded, "the peer was silent for %v", 2*c.options.IdleTimeout))
+		// A condition that every SDK tries again after.
+		c.close(Errorf(CondConnectionForced, "The connection was inactive for more than the allowed %d milliseconds and is closed by container '%s'",
+			2*c.options.IdleTimeout.Milliseconds(), c.options.ContainerID))
 	case !errors.Is(err, io.EOF):
 		c.failure = err
 	}

@@ -53,6 +53,10 @@ func (c *conn) receive(f frame) error {
 	err = c.dispatch(f.channel, p, payload)
 	events, full := c.runnable.len() > 0, c.full()
 	c.mu.Unlock()
+	if l := c.opening; l != nil {
+		c.opening = nil
+		l.open()
+	}
 	if events {
 		c.runLinks()
 	}
@@ -85,6 +89,10 @@ func (c *conn) dispatch(channel uint16, p performative, payload []byte) error {
 		return c.begin(channel, begin)
 	}
 	if s == nil {
+		switch p.(type) {
+		case *detachFrame, *dispositionFrame, *flowFrame, *endFrame:
+			return nil // of a session that has ended meanwhile: there is nothing left to do
+		}
 		return Errorf(CondNotAllowed, "%s on channel %d, which has no session", name(p), channel)
 	}
 	if end, ok := p.(*endFrame); ok {

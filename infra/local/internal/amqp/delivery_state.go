@@ -64,7 +64,7 @@ func (f *fields) state() deliveryState {
 // state writes a delivery state, null for none.
 func (c *composite) state(s deliveryState) error {
 	if s.kind != stateOutcome {
-		c.null()
+		c.null(1)
 		return nil
 	}
 	c.field()
@@ -119,7 +119,7 @@ const maxDescription = 4096
 // error writes an error, null for nil.
 func (c *composite) error(e *Error) error {
 	if e == nil {
-		c.null()
+		c.null(1)
 		return nil
 	}
 	c.field()

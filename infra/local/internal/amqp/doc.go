@@ -1,5 +1,6 @@
 // Package amqp is an AMQP 1.0 server engine for emulators of Azure Service Bus
-// and Event Hubs: the unmodified Go SDKs connect to it. It owns connections,
+// and Event Hubs: Microsoft's SDKs and generic clients connect to it. Where they
+// differ it does what every one of them can read, see clients_test.go. It owns connections,
 // sessions, links, flow control, SASL, $cbs and the pairing of $management
 // requests with replies; a [Service] owns the entities behind the addresses.
 //
@@ -16,14 +17,15 @@
 //   - session.go, session_flow.go, session_settle.go: a session
 //   - link.go, link_attach.go: a link; link_receiving.go: its half when the peer
 //     sends; link_sending.go, link_transmit.go: when the peer receives
-//   - rpc.go, rpc_nodes.go: $cbs and $management, which are a Sink and a Source
-//     like any other
+//   - rpc.go, rpc_message.go, rpc_reply.go, rpc_nodes.go: $cbs and $management,
+//     which are a Sink and a Source like any other
 //
 // # Goroutines and locks
 //
-// A connection has a goroutine that reads and one that writes, one for each
-// attach for as long as the Service takes to answer it, and one for each
-// request. [Server.Close] waits for all of them.
+// A connection has a goroutine that reads and one that writes, and one for each
+// request to $management. [Server.Close] waits for all of them. What a peer
+// sends takes effect in the order in which it came: the reader asks the Service
+// for the link of an attach, and puts a token, before it reads on.
 //
 // One mutex per connection guards its sessions and links. It is not held while
 // the network or the Service is called: what the Service is to be told is
@@ -52,8 +54,7 @@
 //
 // # Not emulated
 //
-// TLS and WebSockets: a net.Listener may do them. SASL PLAIN and EXTERNAL:
-// claims-based security is the only authentication. Transactions (part 4): a
+// TLS and WebSockets: a net.Listener may do them. SASL EXTERNAL. Transactions (part 4): a
 // coordinator is refused with amqp:not-implemented. Dynamic nodes: refused
 // likewise. Resumption of links and their unsettled state: a detach ends the
 // link, closed or not, and dispositions of its deliveries that come later are

@@ -88,13 +88,13 @@ func endCompound(b []byte, at, count int) []byte {
 	return b
 }
 
-// composite writes the fields of a described list. Nulls at the end are left
-// out, as are those in the middle that no other field follows.
+// composite writes the fields of a described list, all of them: nulls at the end
+// may be left out (part 1, section 1.4), but Microsoft's Python SDKs (package
+// pyamqp) take every field by its index.
 type composite struct {
 	b     []byte
 	at    int
 	count int
-	nulls int
 }
 
 func beginComposite(b []byte, descriptor byte) composite {
@@ -103,15 +103,15 @@ func beginComposite(b []byte, descriptor byte) composite {
 	return composite{b: b, at: at}
 }
 
-func (c *composite) null() { c.nulls++ }
+// field counts one field, whose value follows.
+func (c *composite) field() { c.count++ }
 
-// field makes room for one field that has a value.
-func (c *composite) field() {
-	for range c.nulls {
+// null writes n absent fields.
+func (c *composite) null(n int) {
+	for range n {
 		c.b = append(c.b, codeNull)
 	}
-	c.count += c.nulls + 1
-	c.nulls = 0
+	c.count += n
 }
 
 func (c *composite) end() []byte { return endCompound(c.b, c.at, c.count) }
@@ -133,7 +133,7 @@ func (c *composite) optUint(v optional) {
 	if v.ok {
 		c.uint(v.value)
 	} else {
-		c.null()
+		c.null(1)
 	}
 }
 
@@ -142,7 +142,7 @@ func (c *composite) flag(v bool) {
 	if v {
 		c.bool(true)
 	} else {
-		c.null()
+		c.null(1)
 	}
 }
 
@@ -150,6 +150,6 @@ func (c *composite) optString(v string) {
 	if v != "" {
 		c.string(v)
 	} else {
-		c.null()
+		c.null(1)
 	}
 }

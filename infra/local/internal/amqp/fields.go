@@ -140,11 +140,17 @@ func (f *fields) symbols() []string {
 	}
 }
 
-// skip passes over the next field; it still has to be a valid value.
+// skip passes over the next field, whatever it holds: a map of unsettled
+// deliveries has binary keys.
 func (f *fields) skip() {
-	if f.present() {
-		_ = f.value(0)
+	if !f.present() {
+		return
 	}
+	n, err := ValueSize(f.b)
+	if err != nil {
+		f.fail("%w", err)
+	}
+	_ = f.take(n)
 }
 
 // optional is a uint field that may be absent.

@@ -57,7 +57,7 @@ func (s *queueService) OpenSource(_ context.Context, _ Attach, out Outgoing) (So
 	return s, LinkOptions{}, nil
 }
 
-func (s *queueService) Credit(uint32) {}
+func (s *queueService) Credit(uint32, func()) {}
 
 func (s *queueService) Settle(tag []byte, _ Outcome, done func(error)) {
 	s.mu.Lock()

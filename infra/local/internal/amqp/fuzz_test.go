@@ -34,7 +34,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(encodeReply(m.Properties.MessageID, Response{Status: 200, Body: m.Value})) == 0 {
+		if len(encodeReply(m.id, Response{Status: 200, Body: m.body})) == 0 {
 			t.Error("no reply")
 		}
 	})
@@ -119,7 +119,7 @@ type eagerSource struct {
 	sent int
 }
 
-func (s *eagerSource) Credit(uint32) {
+func (s *eagerSource) Credit(uint32, func()) {
 	for s.sent < 20 && s.out.Send(Delivery{Tag: []byte{byte(s.sent)}, Payload: make([]byte, 100)}) {
 		s.sent++
 	}

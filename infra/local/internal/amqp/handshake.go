@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,9 +16,11 @@ var (
 	headerSASL = protocolHeader{'A', 'M', 'Q', 'P', 3, 1, 0, 0}
 )
 
-// mechanisms are the SASL mechanisms on offer. Neither proves who the peer is:
-// that is $cbs's task.
-var mechanisms = []string{"ANONYMOUS", "MSSBCBS"}
+// mechanisms are the SASL mechanisms on offer. The first two don't prove who the
+// peer is: that is $cbs's task. PLAIN is for clients that know nothing of $cbs.
+var mechanisms = []string{"ANONYMOUS", "MSSBCBS", mechanismPlain}
+
+const mechanismPlain = "PLAIN"
 
 // handshake takes the connection from the protocol header to both opens. What
 // a peer pipelines after its open stays in the reader. A peer may do without
@@ -71,12 +74,32 @@ func (c *conn) sasl() error {
 		return fmt.Errorf("%s where sasl-init belongs", name(p))
 	}
 	outcome := saslOutcome{code: saslOK}
-	if !slices.Contains(mechanisms, init.mechanism) {
+	if err = c.signIn(init); err != nil {
 		outcome.code = saslAuth
-		err = fmt.Errorf("mechanism %q is not offered", init.mechanism)
 	}
 	b, encodeErr := appendFrame(nil, frameSASL, 0, &outcome)
 	return errors.Join(err, encodeErr, c.writeNow(b))
+}
+
+// signIn lets in who chose a mechanism that asks for nothing, and whom the
+// Service knows by PLAIN (RFC 4616): an authorization identity, which is not
+// looked at, a name and a password, with a NUL between them.
+func (c *conn) signIn(init *saslInit) error {
+	if !slices.Contains(mechanisms, init.mechanism) {
+		return fmt.Errorf("mechanism %q is not offered", init.mechanism)
+	}
+	if init.mechanism != mechanismPlain {
+		return nil
+	}
+	parts := strings.Split(string(init.response), "\x00")
+	if len(parts) != 3 {
+		return errors.New("PLAIN without a name and a password")
+	}
+	if err := c.server.service.SignIn(c.ctx, parts[1], parts[2]); err != nil {
+		return err
+	}
+	c.info.User = parts[1]
+	return nil
 }
 
 // open reads the peer's open and answers it.

@@ -41,6 +41,13 @@ func (s *fakeService) PutToken(ctx context.Context, t amqp.Token) error {
 	return s.putToken(ctx, t)
 }
 
+func (s *fakeService) SignIn(_ context.Context, name, password string) error {
+	if name != "key" || password != "secret" {
+		return amqp.Errorf(amqp.CondUnauthorizedAccess, "wrong key")
+	}
+	return nil
+}
+
 func (s *fakeService) OpenSink(ctx context.Context, a amqp.Attach) (amqp.Sink, amqp.LinkOptions, error) {
 	if s.openSink == nil {
 		return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotFound, "no entity %q", a.Address)
@@ -149,12 +156,15 @@ func (s *fakeSource) pump() {
 	}
 }
 
-func (s *fakeSource) Credit(n uint32) {
+func (s *fakeSource) Credit(n uint32, emptied func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.credits = append(s.credits, n)
 	s.pump()
 	s.notify()
+	if emptied != nil {
+		emptied()
+	}
 }
 
 func (s *fakeSource) Settle(tag []byte, outcome amqp.Outcome, done func(error)) {

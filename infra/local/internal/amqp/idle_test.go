@@ -84,7 +84,7 @@ func TestSilentPeerIsDropped(t *testing.T) {
 			<-time.After(50 * time.Second) // of fake time
 			p.write(emptyFrame)
 		}
-		if got := expect[*closeFrame](p).err; got == nil || got.Condition != CondResourceLimitExceeded {
+		if got := expect[*closeFrame](p).err; got == nil || got.Condition != CondConnectionForced {
 			t.Errorf("closed with %v", got)
 		}
 		if got, want := time.Since(start), (150+60)*time.Second; got != want {

@@ -6,7 +6,7 @@ import "context"
 type linkState byte
 
 const (
-	linkOpening  linkState = iota // the Service is asked; our attach is not sent
+	linkOpening  linkState = iota // the reader asks the Service; our attach is not sent
 	linkAttached                  // both attaches are sent
 	linkDetached                  // our detach is sent, the peer's is to come
 	linkGone
@@ -31,9 +31,8 @@ type link struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	// While opening: what the peer or the Service did meanwhile.
-	detaching *detachFrame
-	refusal   *Error
+	// While opening: what the Service did meanwhile.
+	refusal *Error
 
 	receiving *receiving // the peer sends
 	sending   *sending   // the peer receives
@@ -168,12 +167,8 @@ func (l *link) sendDetach(reason *Error) {
 // peerDetached takes the peer's detach, which is answered unless it is the
 // answer to ours. Links are not resumed, so that one without closed ends the
 // link as well.
-func (l *link) peerDetached(p *detachFrame) {
+func (l *link) peerDetached() {
 	switch l.state {
-	case linkOpening:
-		copied := *p
-		l.detaching = &copied
-		l.cancel()
 	case linkAttached:
 		l.finish()
 		l.sendDetach(nil)

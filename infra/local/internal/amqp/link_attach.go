@@ -2,8 +2,8 @@ package amqp
 
 import "context"
 
-// attach starts the link that a peer asks for (OASIS part 2, section 2.6.3).
-// The Service is asked on a goroutine of the link's own.
+// attach starts the link that a peer asks for (OASIS part 2, section 2.6.3). The
+// reader asks the Service, without mu, before it reads on.
 func (s *session) attach(p *attachFrame) {
 	if s.links[p.handle] != nil {
 		s.end(Errorf(CondHandleInUse, "attach of %q to handle %d, which has a link", p.name, p.handle))
@@ -34,7 +34,7 @@ func (s *session) attach(p *attachFrame) {
 		c.cbs[p.role] = l
 	}
 	l.running = true
-	c.wg.Go(l.open)
+	c.opening = l
 }
 
 // node is the terminus on our side.
@@ -63,7 +63,8 @@ func (l *link) inadmissible() *Error {
 	return nil
 }
 
-// open asks the Service and answers the attach.
+// open asks the Service and answers the attach. It runs on the reader's
+// goroutine, so that all that the peer sent after its attach comes after it.
 func (l *link) open() {
 	a := l.request()
 	var options LinkOptions
@@ -71,9 +72,9 @@ func (l *link) open() {
 	var source Source
 	var err error
 	if l.receiving != nil {
-		sink, options, err = l.s.c.openSink(l.ctx, a)
+		sink, options, err = l.openSink(a)
 	} else {
-		source, options, err = l.s.c.openSource(l.ctx, a, l.sending)
+		source, options, err = l.openSource(a)
 	}
 	c := l.s.c
 	c.mu.Lock()
@@ -97,6 +98,7 @@ func (l *link) request() Attach {
 		Address:        l.node().address,
 		Settled:        l.asked.sndSettleMode == sndSettled,
 		ReceiverSecond: l.asked.rcvSettleMode == rcvSecond,
+		Capabilities:   l.asked.desired,
 		Properties:     l.asked.properties,
 	}
 	peer := l.asked.source
@@ -118,15 +120,9 @@ func (l *link) request() Attach {
 	return a
 }
 
-// opened answers the attach with what the Service said, and then does what
-// happened meanwhile.
+// opened answers the attach with what the Service said, and then does what it
+// did meanwhile.
 func (l *link) opened(options LinkOptions, err error) {
-	if l.state == linkGone { // with its session or connection
-		if err == nil {
-			l.events = append(l.events, event{closed: true})
-		}
-		return
-	}
 	refusal := l.refusal
 	if err != nil {
 		refusal = asError(err)
@@ -142,13 +138,10 @@ func (l *link) opened(options LinkOptions, err error) {
 		l.finish()
 		l.sendDetach(refusal)
 		l.state = linkDetached
-		l.afterRefusal()
 		return
 	}
 	l.state = linkAttached
 	switch {
-	case l.detaching != nil:
-		l.peerDetached(l.detaching)
 	case refusal != nil:
 		l.detach(refusal)
 	case l.receiving != nil:
@@ -172,14 +165,6 @@ func (l *link) refuse(reason *Error) {
 	l.finish()
 	l.sendDetach(reason)
 	l.state = linkDetached
-	l.afterRefusal()
-}
-
-// afterRefusal frees the handles when the peer's detach came before ours.
-func (l *link) afterRefusal() {
-	if l.detaching != nil {
-		l.release()
-	}
 }
 
 // initialDeliveryCount is mandatory in an attach of a sender only.
@@ -203,6 +188,7 @@ func (l *link) reply(options LinkOptions) {
 		target:               &terminus{},
 		initialDeliveryCount: l.initialDeliveryCount(),
 		maxMessageSize:       options.MaxMessageSize,
+		offered:              options.Capabilities,
 		properties:           options.Properties,
 	}
 	if l.asked.source != nil {

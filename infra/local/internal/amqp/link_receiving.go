@@ -22,6 +22,7 @@ type received struct {
 	id       uint32
 	message  Transfer
 	size     int64
+	tooLarge bool // for the link: what comes of it is dropped
 	settled  bool // by the peer
 	finished bool // by the Sink
 }
@@ -41,12 +42,7 @@ func (r *receiving) attached(options LinkOptions) {
 
 // transfer takes one frame of a delivery.
 func (r *receiving) transfer(p *transferFrame, payload []byte) {
-	switch r.l.state {
-	case linkOpening:
-		r.l.detach(Errorf(CondTransferLimitExceeded, "transfer on link %q before it had credit", r.l.name))
-		return
-	case linkAttached:
-	default:
+	if r.l.state != linkAttached {
 		return // sent before the peer saw our detach
 	}
 	d := r.current
@@ -65,9 +61,14 @@ func (r *receiving) transfer(p *transferFrame, payload []byte) {
 		r.replenish()
 		return
 	}
-	if r.maxMessage > 0 && uint64(d.size)+uint64(len(payload)) > r.maxMessage {
-		r.l.detach(Errorf(CondMessageSizeExceeded, "message on link %q is larger than %d bytes", r.l.name, r.maxMessage))
-		return
+	if !d.tooLarge && r.maxMessage > 0 && uint64(d.size)+uint64(len(payload)) > r.maxMessage {
+		if r.current != nil {
+			r.count(-d.size)
+		}
+		d.message.Payload, d.size, d.tooLarge = nil, 0, true
+	}
+	if d.tooLarge {
+		payload = nil
 	}
 	d.message.Payload = append(d.message.Payload, payload...)
 	d.size += int64(len(payload))
@@ -81,7 +82,26 @@ func (r *receiving) transfer(p *transferFrame, payload []byte) {
 		r.current = nil
 		r.count(int64(len(payload)) - d.size)
 	}
+	if d.tooLarge {
+		r.refuse(d)
+		return
+	}
 	r.complete(d)
+}
+
+// refuse rejects a delivery that is too large. The link lives: senders go on
+// with what is smaller. Of one that the peer has settled nothing can be told but
+// by ending the link.
+func (r *receiving) refuse(d *received) {
+	reason := Errorf(CondMessageSizeExceeded, "The received message (delivery-id:%d) exceeds the limit (%d bytes) currently allowed on the link '%s'",
+		d.id, r.maxMessage, r.l.name)
+	if d.settled {
+		r.l.detach(reason)
+		return
+	}
+	r.next()
+	r.replenish()
+	r.l.s.settle(roleReceiver, d.id, true, rejected(reason))
 }
 
 // start begins a delivery with its first frame.
@@ -150,12 +170,10 @@ func (d *received) done(err error) {
 	if err != nil {
 		state = rejected(asError(err))
 	}
-	// In mode second the peer settles, by a disposition of its own.
-	settled := r.l.asked.rcvSettleMode == rcvFirst
-	if settled {
-		delete(s.received, d.id)
-	}
-	s.settle(roleReceiver, d.id, settled, state)
+	// In mode second, too, as the service does: Microsoft's Python SDK asks for
+	// that mode, and never settles.
+	delete(s.received, d.id)
+	s.settle(roleReceiver, d.id, true, state)
 }
 
 // release takes back what a delivery held of the connection's memory.

@@ -10,6 +10,8 @@ type sending struct {
 	credit        uint32 // what the peer allows, the queue not taken off
 	deliveryCount uint32
 	draining      bool // the peer wants its credit used up
+	asked         int  // how often the Source was told so
+	answered      int  // the last of them that it has answered
 
 	queue   fifo[Delivery]
 	bytes   int64 // payloads in queue
@@ -18,7 +20,6 @@ type sending struct {
 
 	changed bool // the Source is to be told its credit
 	telling bool // it is being told
-	echo    bool // the peer asked for our state before the link was attached
 	starved bool // Send said no though the peer gave credit: the queue was full
 	waiting bool // in the connection's ready list
 	parked  bool // in the session's parked list
@@ -38,9 +39,6 @@ func newSending(l *link) *sending { return &sending{l: l} }
 
 func (o *sending) attached(options LinkOptions) {
 	o.settled = options.Settled || o.l.asked.sndSettleMode == sndSettled
-	if o.echo {
-		o.sendFlow(false)
-	}
 }
 
 // Send implements Outgoing.
@@ -108,17 +106,15 @@ func (o *sending) enqueue() {
 
 // flow takes the credit that a receiving peer gives (section 2.6.7).
 func (o *sending) flow(p *flowFrame) {
-	if o.l.state != linkOpening && o.l.state != linkAttached {
+	if o.l.state != linkAttached {
 		return
 	}
 	if p.linkCredit.ok {
 		o.credit = remaining(p.linkCredit.value, o.deliveryCount, p.deliveryCount.or(0))
 		o.changed = true
 	}
-	o.draining = p.drain
-	if o.l.state == linkOpening {
-		o.echo = p.echo && !p.drain
-		return // the rest once the link is attached
+	if o.draining = p.drain; o.draining {
+		o.changed = true // the Source is asked anew
 	}
 	o.enqueue()
 	o.l.schedule()
@@ -141,14 +137,31 @@ func (o *sending) news() (uint32, bool) {
 	return o.available(), true
 }
 
-// tell gives the Source its credit, without mu. A Source that has deliveries
-// for a drain sends them before Credit returns.
+// tell gives the Source its credit, without mu, and asks it to tell when it has
+// no more for a peer that drains.
 func (o *sending) tell(credit uint32) {
-	o.source.Credit(credit)
 	c := o.l.s.c
+	c.mu.Lock()
+	var emptied func()
+	if o.draining {
+		o.asked++
+		n := o.asked
+		emptied = func() { o.emptied(n) }
+	}
+	c.mu.Unlock()
+	o.source.Credit(credit, emptied)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o.telling = false
+	o.drained()
+}
+
+// emptied is the Source's answer to the nth question of a drain.
+func (o *sending) emptied(n int) {
+	c := o.l.s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o.answered = max(o.answered, n)
 	o.drained()
 }
 
@@ -156,7 +169,7 @@ func (o *sending) tell(credit uint32) {
 // the credit is used up and the peer is told so (section 2.6.7). go-amqp drains
 // with a credit of 0, so that the queue may have to wait for later credit.
 func (o *sending) drained() {
-	if !o.draining || o.changed || o.telling || o.starved || o.sendable() || o.l.state != linkAttached {
+	if !o.draining || o.changed || o.telling || o.starved || o.answered < o.asked || o.sendable() || o.l.state != linkAttached {
 		return
 	}
 	o.draining = false

@@ -43,6 +43,7 @@ type attachFrame struct {
 	target               *terminus
 	initialDeliveryCount optional
 	maxMessageSize       uint64
+	offered, desired     []string // capabilities
 	properties           map[string]any
 }
 
@@ -66,8 +67,8 @@ func (p *attachFrame) decode(f *fields) {
 	f.skip() // incomplete-unsettled
 	p.initialDeliveryCount = f.optUint()
 	p.maxMessageSize = f.ulongOr(0)
-	_ = f.symbols() // offered-capabilities
-	_ = f.symbols() // desired-capabilities
+	p.offered = f.symbols()
+	p.desired = f.symbols()
 	p.properties = f.properties()
 }
 
@@ -84,14 +85,15 @@ func (p *attachFrame) append(b []byte) ([]byte, error) {
 	if err := c.terminus(p.target, descTarget); err != nil {
 		return c.b, err
 	}
-	c.nulls += 2 // unsettled and incomplete-unsettled
+	c.null(2) // unsettled and incomplete-unsettled
 	c.optUint(p.initialDeliveryCount)
 	if p.maxMessageSize > 0 {
 		c.ulong(p.maxMessageSize)
 	} else {
-		c.null()
+		c.null(1)
 	}
-	c.nulls += 2 // capabilities
+	c.symbols(p.offered)
+	c.symbols(p.desired)
 	err := c.symbolMap(p.properties)
 	return c.end(), err
 }
@@ -144,28 +146,40 @@ func (t *terminus) decode(f *fields, source bool) {
 // terminus writes a source or a target, null for nil.
 func (c *composite) terminus(t *terminus, descriptor byte) error {
 	if t == nil {
-		c.null()
+		c.null(1)
 		return nil
 	}
 	c.field()
 	inner := beginComposite(c.b, descriptor)
 	inner.string(t.address)
-	inner.nulls += 3 // durable, expiry-policy, timeout
+	inner.null(3) // durable, expiry-policy, timeout
 	inner.flag(t.dynamic)
 	if descriptor == descTarget {
+		inner.null(2) // dynamic-node-properties, capabilities
 		c.b = inner.end()
 		return nil
 	}
-	inner.nulls += 2 // dynamic-node-properties, distribution-mode
+	inner.null(2) // dynamic-node-properties, distribution-mode
 	err := inner.symbolMap(t.filter)
+	inner.null(3) // default-outcome, outcomes, capabilities
 	c.b = inner.end()
 	return err
+}
+
+// symbols writes an array of symbols, null when it is empty.
+func (c *composite) symbols(list []string) {
+	if len(list) == 0 {
+		c.null(1)
+		return
+	}
+	c.field()
+	c.b = arrayOf(c.b, codeSymbol32, list, appendSized[string])
 }
 
 // symbolMap writes a map with symbolic keys, null when it is empty.
 func (c *composite) symbolMap(m map[string]any) error {
 	if len(m) == 0 {
-		c.null()
+		c.null(1)
 		return nil
 	}
 	c.field()

@@ -13,30 +13,33 @@ func (p *saslMechanisms) decode(f *fields) { p.mechanisms = f.symbols() }
 
 func (p *saslMechanisms) append(b []byte) ([]byte, error) {
 	c := beginComposite(b, descSASLMechanisms)
-	list := make([]Symbol, len(p.mechanisms))
-	for i, m := range p.mechanisms {
-		list[i] = Symbol(m)
-	}
-	c.field()
-	var err error
-	c.b, err = appendValue(c.b, list)
-	return c.end(), err
+	c.symbols(p.mechanisms)
+	return c.end(), nil
 }
 
 // saslInit picks one (section 5.3.3.2).
-type saslInit struct{ mechanism string }
+type saslInit struct {
+	mechanism string
+	response  []byte // points into the frame
+}
 
 func (p *saslInit) decode(f *fields) {
 	if f.need("mechanism") {
 		p.mechanism = f.symbol()
 	}
-	_ = f.binaryOr(nil) // initial-response
-	_ = f.stringOr("")  // hostname
+	p.response = f.binaryOr(nil)
+	_ = f.stringOr("") // hostname
 }
 
 func (p *saslInit) append(b []byte) ([]byte, error) {
 	c := beginComposite(b, descSASLInit)
 	c.symbol(p.mechanism)
+	if p.response != nil {
+		c.binary(p.response)
+	} else {
+		c.null(1)
+	}
+	c.null(1) // hostname
 	return c.end(), nil
 }
 
@@ -53,5 +56,6 @@ func (p *saslOutcome) decode(f *fields) {
 func (p *saslOutcome) append(b []byte) ([]byte, error) {
 	c := beginComposite(b, descSASLOutcome)
 	c.ubyte(p.code)
+	c.null(1) // additional-data
 	return c.end(), nil
 }

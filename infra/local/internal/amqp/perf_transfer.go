@@ -47,6 +47,7 @@ func (p *flowFrame) append(b []byte) ([]byte, error) {
 	c.optUint(p.available)
 	c.flag(p.drain)
 	c.flag(p.echo)
+	c.null(1) // properties
 	return c.end(), nil
 }
 
@@ -84,13 +85,14 @@ func (p *transferFrame) append(b []byte) ([]byte, error) {
 	if p.deliveryTag != nil {
 		c.binary(p.deliveryTag)
 	} else {
-		c.null()
+		c.null(1)
 	}
 	c.optUint(p.messageFormat)
 	c.flag(p.settled)
 	c.flag(p.more)
-	c.nulls += 3 // rcv-settle-mode, state, resume
+	c.null(3) // rcv-settle-mode, state, resume
 	c.flag(p.aborted)
+	c.null(1) // batchable
 	return c.end(), nil
 }
 
@@ -121,9 +123,10 @@ func (p *dispositionFrame) append(b []byte) ([]byte, error) {
 	if p.last != p.first {
 		c.uint(p.last)
 	} else {
-		c.null()
+		c.null(1)
 	}
 	c.flag(p.settled)
 	err := c.state(p.state)
+	c.null(1) // batchable
 	return c.end(), err
 }

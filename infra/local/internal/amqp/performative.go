@@ -159,9 +159,9 @@ func (p *openFrame) append(b []byte) ([]byte, error) {
 	if p.idleTimeout > 0 {
 		c.ms(p.idleTimeout)
 	} else {
-		c.null()
+		c.null(1)
 	}
-	c.nulls += 4 // locales and capabilities
+	c.null(4) // locales and capabilities
 	err := c.symbolMap(p.properties)
 	return c.end(), err
 }
@@ -199,12 +199,13 @@ func (p *beginFrame) append(b []byte) ([]byte, error) {
 	if p.remoteChannel.ok {
 		c.ushort(uint16(p.remoteChannel.value))
 	} else {
-		c.null()
+		c.null(1)
 	}
 	c.uint(p.nextOutgoingID)
 	c.uint(p.incomingWindow)
 	c.uint(p.outgoingWindow)
 	c.uint(p.handleMax)
+	c.null(3) // capabilities and properties
 	return c.end(), nil
 }
 

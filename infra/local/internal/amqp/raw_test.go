@@ -24,6 +24,8 @@ type discardService struct{}
 
 func (discardService) PutToken(context.Context, Token) error { return nil }
 
+func (discardService) SignIn(context.Context, string, string) error { return nil }
+
 func (discardService) OpenSink(context.Context, Attach) (Sink, LinkOptions, error) {
 	return discardSink{}, LinkOptions{MaxMessageSize: 1 << 20}, nil
 }
@@ -43,7 +45,11 @@ func (discardSink) Close()                                {}
 
 type discardSource struct{}
 
-func (discardSource) Credit(uint32)                             {}
+func (discardSource) Credit(_ uint32, emptied func()) {
+	if emptied != nil {
+		emptied()
+	}
+}
 func (discardSource) Settle(_ []byte, _ Outcome, f func(error)) { f(nil) }
 func (discardSource) Close()                                    {}
 

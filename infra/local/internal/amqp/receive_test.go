@@ -183,13 +183,11 @@ func TestDrain(t *testing.T) {
 		source.await(t, "credit told", func() bool {
 			return len(source.credits) > 0 && source.credits[len(source.credits)-1] > 0
 		})
+		for range 3 * (1 - round) {
+			receive(t, r) // go-amqp drains with a credit of 0: nothing comes after that
+		}
 		if err := r.DrainCredit(testContext(t), nil); err != nil {
 			t.Fatalf("drain: %v", err)
-		}
-		for range 3 * (1 - round) {
-			if m := r.Prefetched(); m == nil {
-				t.Fatal("drained before all messages were sent")
-			}
 		}
 		source.await(t, "credit used up", func() bool { return source.credits[len(source.credits)-1] == 0 })
 	}

@@ -14,7 +14,12 @@ func (c *conn) putToken(ctx context.Context, r *request) (Response, error) {
 		Audience: r.property("name"),
 		Type:     r.property("type"),
 	}
-	token.Value, _ = r.body.(string)
+	switch v := r.body.(type) {
+	case string:
+		token.Value = v
+	case []byte:
+		token.Value = string(v)
+	}
 	switch {
 	case token.Audience == "":
 		return Response{}, Errorf(CondArgumentError, "put-token without the property name")
@@ -39,12 +44,8 @@ func (c *conn) manage(ctx context.Context, r *request) (Response, error) {
 	})
 }
 
-// failed is the response that tells an error. Its condition goes along in the
-// description's place only when there is no description.
+// failed is the response that tells an error.
 func failed(err error) Response {
 	status, description := StatusOf(err)
-	if description == "" {
-		description = asError(err).Condition
-	}
-	return Response{Status: status, Description: description}
+	return Response{Status: status, Description: description, Condition: asError(err).Condition}
 }

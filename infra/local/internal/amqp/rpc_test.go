@@ -80,15 +80,16 @@ func TestPutToken(t *testing.T) {
 		value      any
 		want       int32
 		text       string
+		condition  string
 	}{
-		{"valid", putTokenProperties(), "SharedAccessSignature ...", 202, "Accepted"},
-		{"missing entity", putTokenProperties(), "missing", 404, "no entity orders"},
-		{"wrong signature", putTokenProperties(), "wrong", 401, "wrong signature"},
-		{"other error", putTokenProperties(), "broken", 500, "disk full"},
-		{"other operation", map[string]any{"operation": "delete-token"}, "x", 501, `operation "delete-token" of $cbs`},
-		{"no name", map[string]any{"operation": "put-token", "type": "jwt"}, "x", 400, "put-token without the property name"},
-		{"no type", map[string]any{"operation": "put-token", "name": "n"}, "x", 400, "put-token without the property type"},
-		{"no token", putTokenProperties(), int64(1), 400, "put-token whose body is no string"},
+		{"valid", putTokenProperties(), "SharedAccessSignature ...", 202, "Accepted", ""},
+		{"missing entity", putTokenProperties(), "missing", 404, "no entity orders", amqp.CondNotFound},
+		{"wrong signature", putTokenProperties(), "wrong", 401, "wrong signature", amqp.CondUnauthorizedAccess},
+		{"other error", putTokenProperties(), "broken", 500, "disk full", amqp.CondInternalError},
+		{"other operation", map[string]any{"operation": "delete-token"}, "x", 501, `operation "delete-token" of $cbs`, amqp.CondNotImplemented},
+		{"no name", map[string]any{"operation": "put-token", "type": "jwt"}, "x", 400, "put-token without the property name", amqp.CondArgumentError},
+		{"no type", map[string]any{"operation": "put-token", "name": "n"}, "x", 400, "put-token without the property type", amqp.CondArgumentError},
+		{"no token", putTokenProperties(), int64(1), 400, "put-token whose body is no string", amqp.CondArgumentError},
 	}
 	for i, c := range cases {
 		links := newRPCLinks(t, conn, "$cbs", 1000)
@@ -97,7 +98,12 @@ func TestPutToken(t *testing.T) {
 		if m.Properties.CorrelationID != fmt.Sprint("id-", i) {
 			t.Errorf("%s: correlation-id %v", c.name, m.Properties.CorrelationID)
 		}
-		want := map[string]any{"status-code": c.want, "status-description": c.text}
+		want := map[string]any{
+			"status-code": c.want, "statusCode": c.want, "status-description": c.text, "statusDescription": c.text,
+		}
+		if c.condition != "" {
+			want["error-condition"], want["errorCondition"] = c.condition, c.condition
+		}
 		if diff := cmp.Diff(want, m.ApplicationProperties); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
@@ -197,18 +203,24 @@ func TestManagementConcurrently(t *testing.T) {
 
 func TestRequestRejected(t *testing.T) {
 	t.Parallel()
-	links := newRPCLinks(t, dial(t, serve(t, &fakeService{}, amqp.Options{})), "$management", 1)
+	conn := dial(t, serve(t, &fakeService{}, amqp.Options{}))
+	links := newRPCLinks(t, conn, "$management", 1)
+	alone, err := newSession(t, conn).NewSender(testContext(t), "$management", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	other := "somewhere else"
 	cases := []struct {
 		name    string
+		sender  *goamqp.Sender
 		message *goamqp.Message
 		want    goamqp.ErrCond
 	}{
-		{"no reply-to", goamqp.NewMessage(nil), goamqp.ErrCondDecodeError},
-		{"no such link", &goamqp.Message{Properties: &goamqp.MessageProperties{ReplyTo: &other}}, goamqp.ErrCondNotFound},
+		{"no link", alone, goamqp.NewMessage(nil), goamqp.ErrCondNotFound},
+		{"no such link", alone, &goamqp.Message{Properties: &goamqp.MessageProperties{ReplyTo: &other}}, goamqp.ErrCondNotFound},
 	}
 	for _, c := range cases {
-		err := links.sender.Send(testContext(t), c.message, nil)
+		err := c.sender.Send(testContext(t), c.message, nil)
 		if e, ok := errors.AsType[*goamqp.Error](err); !ok || e.Condition != c.want {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -101,7 +101,7 @@ func TestSendSettled(t *testing.T) {
 	}
 }
 
-// In receiver settle mode second the peer settles after our outcome.
+// In receiver settle mode second, too, our outcome settles.
 func TestSendModeSecond(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
@@ -182,5 +182,8 @@ func TestSendTooLarge(t *testing.T) {
 	err = sender.Send(testContext(t), goamqp.NewMessage(make([]byte, 1<<20)), nil)
 	if e, ok := errors.AsType[*goamqp.Error](err); !ok || e.Condition != goamqp.ErrCondMessageSizeExceeded {
 		t.Errorf("got %v", err)
+	}
+	if err := sender.Send(testContext(t), goamqp.NewMessage([]byte("small")), nil); err != nil {
+		t.Errorf("the sender does not go on: %v", err)
 	}
 }

@@ -20,9 +20,13 @@ type Service interface {
 	// missing entity is 404 and a wrong signature 401.
 	PutToken(ctx context.Context, t Token) error
 
-	// OpenSink is called when a peer attaches a sending link. It may block:
-	// the Server calls it on the link's own goroutine, other links and frames
-	// of the connection go on. ctx ends with the link.
+	// SignIn checks the name and the password of SASL PLAIN and returns nil when
+	// the connection may use all entities: ConnInfo.User is the name then.
+	SignIn(ctx context.Context, name, password string) error
+
+	// OpenSink is called when a peer attaches a sending link. It must not block:
+	// performatives take effect in the order in which they came, so that the
+	// Server doesn't read on before it returns. ctx ends with the link.
 	OpenSink(ctx context.Context, a Attach) (Sink, LinkOptions, error)
 
 	// OpenSource is called when a peer attaches a receiving link, on the same
@@ -51,6 +55,7 @@ type ConnInfo struct {
 	ContainerID string
 	Hostname    string
 	Remote      net.Addr
+	User        string // who signed in by SASL PLAIN, "" for none
 }
 
 // Attach is what a peer asked for in its attach performative (OASIS AMQP 1.0
@@ -68,6 +73,8 @@ type Attach struct {
 	Settled, ReceiverSecond bool
 	// Filters are the source's filters by name, described values undone.
 	Filters map[string]any
+	// Capabilities are those that the peer desires.
+	Capabilities []string
 	// Properties are the link's properties.
 	Properties map[string]any
 }
@@ -85,9 +92,11 @@ type LinkOptions struct {
 	// 0 means the Server's default. The Server replenishes as transfers are
 	// settled, so that an unhurried Sink slows its own link only.
 	Credit uint32
-	// Properties and Filters are put into the attach reply.
-	Properties map[string]any
-	Filters    map[string]any
+	// Capabilities are offered in the attach reply, into which Properties and
+	// Filters are put as well.
+	Capabilities []string
+	Properties   map[string]any
+	Filters      map[string]any
 }
 
 // A Sink takes what a peer sends on one link.
@@ -114,8 +123,10 @@ type Transfer struct {
 type Source interface {
 	// Credit tells that the peer now allows n further deliveries in all
 	// (the link-credit of OASIS part 2, section 2.6.7, after what is in flight
-	// was taken off). It must not block.
-	Credit(n uint32)
+	// was taken off). It must not block. emptied is nil unless the peer drains
+	// (section 2.6.7); then the Source calls it, from any goroutine, when it has
+	// sent what is there for this credit.
+	Credit(n uint32, emptied func())
 	// Settle tells the peer's disposition of an unsettled delivery. done must
 	// be called exactly once, possibly later, from any goroutine: nil answers
 	// accepted and settled, ErrCut and a *DetachError answer nothing, any other
@@ -176,12 +187,13 @@ type Request struct {
 }
 
 // Response answers a Request: a status such as 200, 202, 204 or 404, its
-// description, and a value for the amqp-value section (arrays and lists are
+// description, the condition of what is an error, and a value for the amqp-value section (arrays and lists are
 // told apart by Go type as go-amqp encodes them: []string, []int64 and
 // []time.Time are arrays, []any is a list).
 type Response struct {
 	Status      int32
 	Description string
+	Condition   string
 	Body        any
 }
 

@@ -80,7 +80,7 @@ func (s *session) receive(p performative, payload []byte) error {
 		s.disposition(p)
 	case *detachFrame:
 		if l := s.link(p.handle, "detach"); l != nil {
-			l.peerDetached(p)
+			l.peerDetached()
 		}
 	default:
 		return Errorf(CondNotAllowed, "%s in a session", name(p))

@@ -72,6 +72,10 @@ const (
 	descUnknown        = ^uint64(0)
 	descFirstSection   = 0x70
 	descLastSection    = 0x78
+
+	descProperties            = 0x73
+	descApplicationProperties = 0x74
+	descValue                 = 0x77
 )
 
 // symbolic gives the numeric descriptor for the symbolic one, which a peer may

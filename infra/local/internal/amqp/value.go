@@ -22,7 +22,7 @@ type (
 	Decimal string
 	// Described is a value with a descriptor that is no known composite type.
 	Described struct {
-		Descriptor any // Symbol or uint64
+		Descriptor any // Symbol, uint64 or, as pyamqp sends it, []byte
 		Value      any
 	}
 )
@@ -59,7 +59,7 @@ func (d *decoder) valueOf(code byte, depth int) any {
 // anyDescriptor decodes the descriptor of a described value.
 func (d *decoder) anyDescriptor(depth int) any {
 	switch descriptor := d.value(depth + 1).(type) {
-	case Symbol, uint64:
+	case Symbol, uint64, []byte:
 		return descriptor
 	default:
 		d.fail("descriptor of type %T", descriptor)

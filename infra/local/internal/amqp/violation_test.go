@@ -130,10 +130,6 @@ func TestLinkViolations(t *testing.T) {
 	}{
 		{"no tag", [][]byte{encoded(t, frameAMQP, 0, untagged)}, CondInvalidField},
 		{"two deliveries at once", [][]byte{encoded(t, frameAMQP, 0, first), encoded(t, frameAMQP, 0, other)}, CondNotAllowed},
-		{"message too large", [][]byte{
-			encoded(t, frameAMQP, 0, first, make([]byte, 60_000)...),
-			encoded(t, frameAMQP, 0, first, make([]byte, 60_000)...),
-		}, CondMessageSizeExceeded},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

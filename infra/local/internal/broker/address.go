@@ -28,13 +28,17 @@ func path(address string) []string {
 	return strings.Split(address, "/")
 }
 
-// hostPath is an address without scheme, in lower case, for comparing the
-// resource of a signature with an audience.
+// hostPath is an address without scheme and port, in lower case, for comparing
+// the resource of a signature with an audience.
 func hostPath(resource string) string {
 	if _, rest, ok := strings.Cut(resource, "://"); ok {
 		resource = rest
 	}
-	return strings.ToLower(strings.Trim(resource, "/"))
+	host, path, _ := strings.Cut(resource, "/")
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
+	}
+	return strings.ToLower(strings.Trim(host+"/"+path, "/"))
 }
 
 // covers reports whether the resource is the audience or above it.
@@ -70,7 +74,7 @@ func (b *Broker) known(segs []string) bool {
 	if len(segs) == 0 {
 		return false
 	}
-	h, ok := b.hubs[segs[0]]
+	h, ok := b.hub(segs[0])
 	if !ok {
 		return false
 	}

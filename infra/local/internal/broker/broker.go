@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
@@ -17,8 +19,14 @@ type Broker struct {
 	log    *slog.Logger
 	now    func() time.Time
 	queues map[string]*queueNode // by name in lower case, as all such maps
-	hubs   map[string]*hub
 	grants grants
+	store  store.Store
+
+	mu   sync.RWMutex // guards hubs
+	hubs map[string]*hub
+
+	changing sync.Mutex // held while hubs are closed or recreated
+	closed   bool       // guarded by changing
 }
 
 var _ amqp.Service = (*Broker)(nil)
@@ -35,7 +43,7 @@ func New(cfg Config, s store.Store, log *slog.Logger) (*Broker, error) {
 	}
 	b := &Broker{
 		cfg: cfg, log: log, now: cfg.Now,
-		queues: make(map[string]*queueNode), hubs: make(map[string]*hub),
+		queues: make(map[string]*queueNode), hubs: make(map[string]*hub), store: s,
 		grants: grants{until: make(map[grant]time.Time)},
 	}
 	for _, c := range cfg.Queues {
@@ -47,7 +55,7 @@ func New(cfg Config, s store.Store, log *slog.Logger) (*Broker, error) {
 		b.queues[strings.ToLower(c.Name)] = q
 	}
 	for _, c := range cfg.Hubs {
-		h, err := openHub(c.withDefaults(), s, b.now, log)
+		h, err := openHub(c.withDefaults(), s, b.now(), b.now, log)
 		if err != nil {
 			return nil, fmt.Errorf("broker: event hub %s: %w", c.Name, err)
 		}
@@ -68,10 +76,13 @@ func New(cfg Config, s store.Store, log *slog.Logger) (*Broker, error) {
 // nothing.
 func (b *Broker) Close() error {
 	for _, q := range b.queues {
-		q.close()
+		q.close(errClosed)
 	}
-	for _, h := range b.hubs {
-		h.close()
+	b.changing.Lock()
+	defer b.changing.Unlock()
+	b.closed = true
+	for _, h := range b.hubs { // only who holds changing changes it
+		h.close(errClosed)
 	}
 	return nil
 }
@@ -96,13 +107,19 @@ func (b *Broker) OpenSink(_ context.Context, a amqp.Attach) (amqp.Sink, amqp.Lin
 		if len(segs) > 1 {
 			return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be sent to '%s'", a.Address)
 		}
-		return b.serviceBusFaults().sink(&queueSink{q: q}), amqp.LinkOptions{MaxMessageSize: uint64(q.cfg.MaxMessageBytes)}, nil
+		sink, err := b.serviceBusFaults().sink(&queueSink{q: q})
+		return sink, amqp.LinkOptions{MaxMessageSize: uint64(q.cfg.MaxMessageBytes)}, err
 	}
-	sink, err := b.hubs[segs[0]].openSink(segs[1:], a.Address)
+	if slices.Contains(a.Capabilities, idempotentCapability) {
+		return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotImplemented, "Idempotent producers are not emulated")
+	}
+	h, _ := b.hub(segs[0]) // it is known
+	sink, err := h.openSink(segs[1:], a.Address)
 	if err != nil {
 		return nil, amqp.LinkOptions{}, err
 	}
-	return b.eventHubsFaults().sink(sink), amqp.LinkOptions{MaxMessageSize: maxEventBytes}, nil
+	sink, err = b.eventHubsFaults().sink(sink)
+	return sink, amqp.LinkOptions{MaxMessageSize: maxEventBytes}, err
 }
 
 // OpenSource implements [amqp.Service].
@@ -120,6 +137,7 @@ func (b *Broker) OpenSource(_ context.Context, a amqp.Attach, out amqp.Outgoing)
 		})
 	}
 	return b.eventHubsFaults().source(out, func(out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
-		return b.hubs[segs[0]].openSource(segs[1:], a, out)
+		h, _ := b.hub(segs[0]) // it is known
+		return h.openSource(segs[1:], a, out)
 	})
 }

@@ -2,16 +2,14 @@ package broker
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
-	goamqp "github.com/Azure/go-amqp"
-
+	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
 )
-
-// defaultPriority is what an absent priority means (OASIS part 3, section 3.2.1).
-const defaultPriority = 4
 
 // ownAnnotations are set by the service alone; what a sender put there is not
 // passed on.
@@ -23,110 +21,102 @@ var ownAnnotations = []string{
 // sender sent, with the header and the annotations of the service and with what
 // settling added. withState adds the state, as peeking does.
 func encodeReceived(r queue.Received, source string, withState bool) ([]byte, error) {
+	b, err := appendReceived(make([]byte, 0, len(r.Body)+256), r, source, withState)
+	if err != nil {
+		return nil, fmt.Errorf("broker: message %d: %w", r.SequenceNumber, err)
+	}
+	return b, nil
+}
+
+func appendReceived(b []byte, r queue.Received, source string, withState bool) ([]byte, error) {
 	parts, err := openEnvelope(r.Body)
 	if err != nil {
-		return nil, fmt.Errorf("broker: message %d: %w", r.SequenceNumber, err)
+		return nil, err
 	}
-	head, err := decodeSections(parts.header, parts.delivery, parts.message)
+	head, err := readHeader(parts.header)
 	if err != nil {
-		return nil, fmt.Errorf("broker: message %d: %w", r.SequenceNumber, err)
+		return nil, err
 	}
-	if head.Header == nil {
-		head.Header = &goamqp.MessageHeader{Priority: defaultPriority}
-	}
-	head.Header.DeliveryCount = r.DeliveryCount
-	head.Header.TTL = min(r.TTL, math.MaxUint32*time.Millisecond)
+	b = head.append(b, min(r.TTL, math.MaxUint32*time.Millisecond), r.DeliveryCount)
+	var token []pair
 	if r.Token != (queue.Token{}) {
-		if head.DeliveryAnnotations == nil {
-			head.DeliveryAnnotations = goamqp.Annotations{}
-		}
-		head.DeliveryAnnotations[annLockToken] = goamqp.UUID(r.Token)
+		token = []pair{{annLockToken, amqp.UUID(r.Token)}}
 	}
-	head.Annotations = queueAnnotations(head.Annotations, r, source, withState)
-	b, err := head.MarshalBinary()
-	if err != nil {
-		return nil, fmt.Errorf("broker: message %d: %w", r.SequenceNumber, err)
+	if b, err = editMap(b, secDeliveryAnnotations, parts.delivery, isLockToken, token); err != nil {
+		return nil, err
 	}
-	application, err := applicationProperties(parts.application, r)
-	if err != nil {
-		return nil, fmt.Errorf("broker: message %d: %w", r.SequenceNumber, err)
+	if b, err = editMap(b, secMessageAnnotations, parts.message, notPassedOn, queueAnnotations(r, source, withState)); err != nil {
+		return nil, err
 	}
-	return append(append(append(b, parts.properties...), application...), parts.body...), nil
+	b = appendSection(b, secProperties, parts.properties)
+	if b, err = appendApplication(b, parts.application, r); err != nil {
+		return nil, err
+	}
+	return append(b, parts.body...), nil
 }
 
-// decodeSections decodes the sections alone.
-func decodeSections(sections ...[]byte) (*goamqp.Message, error) {
-	m := new(goamqp.Message)
-	for _, raw := range sections {
-		if raw == nil {
-			continue
-		}
-		if err := m.UnmarshalBinary(raw); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
-}
-
-func queueAnnotations(a goamqp.Annotations, r queue.Received, source string, withState bool) goamqp.Annotations {
-	if a == nil {
-		a = make(goamqp.Annotations, 4)
-	}
-	dropOwn(a)
-	a[annSequence] = r.SequenceNumber
-	a[annEnqueued] = r.EnqueuedAt
+func queueAnnotations(r queue.Received, source string, withState bool) []pair {
+	a := append(make([]pair, 0, 5), pair{annSequence, r.SequenceNumber}, pair{annEnqueued, r.EnqueuedAt})
 	if !r.LockedUntil.IsZero() {
-		a[annLockedUntil] = r.LockedUntil
+		a = append(a, pair{annLockedUntil, r.LockedUntil})
 	}
 	if withState {
-		a[annState] = int32(r.State)
+		a = append(a, pair{annState, int32(r.State)})
 	}
 	if r.DeadLetter != nil {
-		a[annSource] = source
+		a = append(a, pair{annSource, source})
 	}
 	return a
 }
 
-// dropOwn removes what only the service sets, and what clients can't read: the
+func isLockToken(name string, _ []byte) bool { return name == annLockToken }
+
+// notPassedOn tells what only the service sets, and what clients can't read: the
 // SDKs panic on annotations of a type that they don't expect.
-func dropOwn(a goamqp.Annotations) {
-	for _, name := range ownAnnotations {
-		delete(a, name)
-	}
-	if _, ok := a[annPartitionKey].(string); !ok {
-		delete(a, annPartitionKey)
-	}
-	if _, ok := a[annSchedule].(time.Time); !ok {
-		delete(a, annSchedule)
+func notPassedOn(name string, value []byte) bool {
+	switch name {
+	case annPartitionKey:
+		return !isEncodedText(value)
+	case annSchedule:
+		return value[0] != 0x83 // a timestamp
+	default:
+		return slices.Contains(ownAnnotations, name)
 	}
 }
 
-// applicationProperties gives the section with what settling added.
-func applicationProperties(raw []byte, r queue.Received) ([]byte, error) {
+// isEncodedText tells whether an encoded value is a string.
+func isEncodedText(value []byte) bool { return value[0] == 0xa1 || value[0] == 0xb1 }
+
+// appendApplication appends the application properties with what settling added.
+func appendApplication(b, sent []byte, r queue.Received) ([]byte, error) {
 	if len(r.Properties) == 0 && r.DeadLetter == nil {
-		return raw, nil
+		return appendSection(b, secApplication, sent), nil
 	}
-	m, err := decodeSections(raw)
-	if err != nil {
-		return nil, err
-	}
-	if m.ApplicationProperties == nil {
-		m.ApplicationProperties = make(map[string]any, len(r.Properties)+2)
-	}
-	for name, encoded := range r.Properties {
-		v, err := decodeSections(encoded)
+	added := make([]pair, 0, len(r.Properties)+2)
+	for _, name := range slices.Sorted(maps.Keys(r.Properties)) {
+		s, _, err := nextSection(r.Properties[name])
 		if err != nil {
 			return nil, fmt.Errorf("property %q: %w", name, err)
 		}
-		m.ApplicationProperties[name] = v.Value
+		v, err := amqp.DecodeValue(s.value)
+		if err != nil {
+			return nil, fmt.Errorf("property %q: %w", name, err)
+		}
+		added = append(added, pair{name, v})
 	}
 	if d := r.DeadLetter; d != nil {
-		if d.Reason != "" {
-			m.ApplicationProperties[reasonProperty] = d.Reason
-		}
-		if d.Description != "" {
-			m.ApplicationProperties[descriptionProperty] = d.Description
-		}
+		added = set(set(added, reasonProperty, d.Reason), descriptionProperty, d.Description)
 	}
-	return (&goamqp.Message{ApplicationProperties: m.ApplicationProperties}).MarshalBinary()
+	return editMap(b, secApplication, sent, func(name string, _ []byte) bool {
+		return slices.ContainsFunc(added, func(p pair) bool { return p.key == name })
+	}, added)
+}
+
+// set replaces or adds a property, unless its text is empty.
+func set(props []pair, name, text string) []pair {
+	if text == "" {
+		return props
+	}
+	props = slices.DeleteFunc(props, func(p pair) bool { return p.key == name })
+	return append(props, pair{name, text})
 }

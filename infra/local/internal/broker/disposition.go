@@ -2,10 +2,9 @@ package broker
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"time"
-
-	goamqp "github.com/Azure/go-amqp"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
@@ -64,6 +63,10 @@ func dispositionOf(o amqp.Outcome) (disposition, error) {
 			return d, nil
 		}
 		rest := maps.Clone(o.Error.Info)
+		// JavaScript sends null for what its caller left out.
+		maps.DeleteFunc(rest, func(name string, v any) bool {
+			return v == nil && slices.Contains(deadLetterProperties, name)
+		})
 		d.why = queue.Reason{Reason: text(rest[reasonProperty]), Description: text(rest[descriptionProperty])}
 		for _, name := range deadLetterProperties {
 			if isText(rest[name]) {
@@ -85,10 +88,7 @@ func encodeProperties(props map[string]any) (queue.Properties, error) {
 	}
 	out := make(queue.Properties, len(props))
 	for name, value := range props {
-		if value == nil {
-			value = goamqp.Null{}
-		}
-		b, err := (&goamqp.Message{Value: value}).MarshalBinary()
+		b, err := amqp.AppendValue([]byte{0, 0x53, secValue}, value)
 		if err != nil {
 			return nil, amqp.Errorf(amqp.CondInvalidField, "property '%s' can't be kept: %v", name, err)
 		}

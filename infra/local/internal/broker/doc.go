@@ -11,7 +11,8 @@
 //	any of them + /$management, $management requests
 //
 // which, like all names, are compared without regard to case. Tokens are shared
-// access signatures of the one key that Config names.
+// access signatures of the one key that Config names; a client that knows nothing
+// of tokens signs in with the key itself, by SASL PLAIN.
 //
 // Every change is committed to the store before anything is told to a peer: an
 // outcome, a response, a delivery. There is one lock per queue and one per
@@ -33,7 +34,7 @@
 // dead-letter sub-queue; Microsoft Entra ID tokens (only shared access
 // signatures are accepted) and separate send, listen and manage claims; the
 // administration interface (ATOM over HTTP); entity names with a slash;
-// Event Hubs idempotent producers and geo-replication. Not emulated, and not
+// Event Hubs idempotent producers (amqp:not-implemented) and geo-replication. Not emulated, and not
 // noticeable as an error: links are not closed when a token runs out or when
 // they are idle, and throughput is not throttled.
 package broker

@@ -14,6 +14,10 @@ const lockLostText = "The lock supplied is invalid. Either the lock expired, " +
 
 var errClosed = &amqp.Error{Condition: amqp.CondConnectionForced, Description: "the emulator is stopping"}
 
+// errDeleted ends the links of a hub that was deleted. The SDKs attach again,
+// and find the new one.
+var errDeleted = &amqp.Error{Condition: amqp.CondDetachForced, Description: "The link is force detached. Details: the event hub was deleted"}
+
 func noEntity(address string) *amqp.Error {
 	return amqp.Errorf(amqp.CondNotFound, "The messaging entity '%s' could not be found", address)
 }

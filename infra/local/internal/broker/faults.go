@@ -11,12 +11,14 @@ import (
 type linkFaults struct {
 	in                     *fault.Injector // nil: none
 	detach, busy, sendLost fault.Point
+	away                   fault.Point
 	busyText               string
 }
 
 func (b *Broker) serviceBusFaults() linkFaults {
 	return linkFaults{
 		in: b.cfg.Faults, detach: fault.ServiceBusDetach, busy: fault.ServiceBusBusy, sendLost: fault.ServiceBusSendLost,
+		away: fault.ServiceBusAway,
 		// Microsoft Learn, "Throttling operations on Azure Service Bus".
 		busyText: "The request was terminated because the entity is being throttled. Error code : 50009. Please wait 2 seconds and try again.",
 	}
@@ -25,6 +27,7 @@ func (b *Broker) serviceBusFaults() linkFaults {
 func (b *Broker) eventHubsFaults() linkFaults {
 	return linkFaults{
 		in: b.cfg.Faults, detach: fault.EventHubsDetach, busy: fault.EventHubsBusy, sendLost: fault.EventHubsSendLost,
+		away: fault.EventHubsAway,
 		// Microsoft Learn, "Event Hubs messaging exceptions", server busy.
 		busyText: "The request was terminated because the entity is being throttled. Error code : 50002. Sub error : 102. Please wait 4 seconds and try again.",
 	}
@@ -41,7 +44,16 @@ func forcedDetach(role string) *amqp.DetachError {
 }
 
 // detaches decides whether the link ends instead of what is to pass on it.
-func (f linkFaults) detaches() bool { return f.in.Hit(f.detach) }
+func (f linkFaults) detaches() bool { return f.in.Hit(f.away) || f.in.Hit(f.detach) }
+
+// reached returns the error of a service that is away, for links that are to
+// open and for requests; nil if it is there.
+func (f linkFaults) reached() error {
+	if f.in.Hit(f.away) {
+		return amqp.Errorf(amqp.CondServerBusy, "%s", f.busyText)
+	}
+	return nil
+}
 
 // send runs what stores something, or breaks it: a busy service takes nothing,
 // and the answer of one that has stored it may be lost with the connection. The
@@ -64,11 +76,14 @@ func (f linkFaults) send(run func(done func(error)), done func(error)) {
 }
 
 // sink puts the faults in front of a link that sends.
-func (f linkFaults) sink(s amqp.Sink) amqp.Sink {
+func (f linkFaults) sink(s amqp.Sink) (amqp.Sink, error) {
 	if f.in == nil {
-		return s
+		return s, nil
 	}
-	return &faultySink{s, f}
+	if err := f.reached(); err != nil {
+		return nil, err
+	}
+	return &faultySink{s, f}, nil
 }
 
 type faultySink struct {
@@ -89,6 +104,9 @@ func (s *faultySink) Transfer(t amqp.Transfer, done func(error)) {
 func (f linkFaults) source(out amqp.Outgoing, open func(amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error)) (amqp.Source, amqp.LinkOptions, error) {
 	if f.in == nil {
 		return open(out)
+	}
+	if err := f.reached(); err != nil {
+		return nil, amqp.LinkOptions{}, err
 	}
 	s, options, err := open(&faultyOutgoing{out, f})
 	if err != nil {

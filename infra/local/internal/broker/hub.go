@@ -23,9 +23,13 @@ type hub struct {
 	turn       atomic.Uint64       // counts transfers without a key
 }
 
-func openHub(cfg HubConfig, s store.Store, now func() time.Time, log *slog.Logger) (*hub, error) {
-	prefix := "eventhubs/" + strings.ToLower(cfg.Name) + "/"
-	created, err := openHubRecord(s, prefix+"hub", cfg.Partitions, now())
+// recordsOf is the prefix of the records of a hub.
+func recordsOf(name string) string { return "eventhubs/" + strings.ToLower(name) + "/" }
+
+// openHub recovers a hub, or creates it at the given time.
+func openHub(cfg HubConfig, s store.Store, at time.Time, now func() time.Time, log *slog.Logger) (*hub, error) {
+	prefix := recordsOf(cfg.Name)
+	created, err := openHubRecord(s, prefix+"hub", cfg.Partitions, at)
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +91,10 @@ func (h *hub) start() {
 	}
 }
 
-func (h *hub) close() {
+// close keeps what was taken, and ends the links for the given reason.
+func (h *hub) close(reason *amqp.Error) {
 	for _, p := range h.partitions {
-		p.close()
+		p.close(reason)
 	}
 }
 
@@ -143,5 +148,9 @@ func (h *hub) openSource(segs []string, a amqp.Attach, out amqp.Outgoing) (amqp.
 	if err != nil {
 		return nil, amqp.LinkOptions{}, wire(err)
 	}
-	return s, amqp.LinkOptions{MaxMessageSize: maxEventBytes, Settled: true}, nil
+	options := amqp.LinkOptions{MaxMessageSize: maxEventBytes, Settled: true}
+	if s.tells {
+		options.Capabilities = []string{metricsCapability}
+	}
+	return s, options, nil
 }

@@ -12,11 +12,14 @@ import (
 func (b *Broker) readHub(r amqp.Request, entity []string) (amqp.Response, error) {
 	name := text(r.Properties["name"])
 	lower := strings.ToLower(name)
-	h, found := b.hubs[lower]
+	h, found := b.hub(lower)
 	if !found || len(entity) > 0 && entity[0] != lower {
 		return amqp.Response{}, noEntity(name)
 	}
-	if err := b.authorized(r.Conn, lower); err != nil {
+	if err := b.mayRead(r, lower); err != nil {
+		return amqp.Response{}, err
+	}
+	if err := b.eventHubsFaults().reached(); err != nil {
 		return amqp.Response{}, err
 	}
 	switch kind := text(r.Properties["type"]); kind {
@@ -31,6 +34,18 @@ func (b *Broker) readHub(r amqp.Request, entity []string) (amqp.Response, error)
 	default:
 		return amqp.Response{}, amqp.Errorf(amqp.CondNotImplemented, "The type '%s' can't be read", kind)
 	}
+}
+
+// mayRead lets a connection read that may use the hub, and a request that brings
+// a token of its own.
+func (b *Broker) mayRead(r amqp.Request, hub string) error {
+	err := b.authorized(r.Conn, hub)
+	token, brought := r.Properties["security_token"].(string)
+	if err == nil || !brought {
+		return err
+	}
+	_, err = b.checkSAS(token, r.Conn.Hostname+"/"+hub+"/"+segManagement)
+	return err
 }
 
 func (h *hub) describe() map[string]any {

@@ -11,8 +11,14 @@ type hubSink struct {
 }
 
 // Transfer implements [amqp.Sink]: one event, or a batch, which goes to one
-// partition whole or not at all.
-func (s *hubSink) Transfer(t amqp.Transfer, done func(error)) {
+// partition whole or not at all. The link ends with its hub.
+func (s *hubSink) Transfer(t amqp.Transfer, answer func(error)) {
+	done := func(err error) {
+		if err == errDeleted {
+			err = &amqp.DetachError{Reason: errDeleted}
+		}
+		answer(err)
+	}
 	key, events, err := readEvents(t)
 	switch {
 	case err != nil:
@@ -45,14 +51,11 @@ func readEvents(t amqp.Transfer) (key *string, events [][]byte, err error) {
 		key, events = b.partitionKey, b.messages
 	}
 	for i, e := range events {
-		if _, err := openEnvelope(e); err != nil {
-			return nil, nil, amqp.Errorf(amqp.CondDecodeError, "%v", err)
-		}
-		m, err := decode(e)
+		parts, err := parseEnvelope(e)
 		if err != nil {
 			return nil, nil, err
 		}
-		own, err := partitionKey(m.Annotations)
+		own, err := partitionKey(parts.message)
 		if err != nil {
 			return nil, nil, err
 		}

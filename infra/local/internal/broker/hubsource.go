@@ -3,15 +3,17 @@ package broker
 import (
 	"fmt"
 	"sync"
-
-	goamqp "github.com/Azure/go-amqp"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/eventlog"
 )
 
-// What the SDKs attach an Event Hubs receiver with.
+// What the SDKs attach an Event Hubs receiver or sender with.
 const (
+	metricsCapability    = "com.microsoft:enable-receiver-runtime-metric"
+	idempotentCapability = "com.microsoft:idempotent-producer"
+
 	selectorFilter = "apache.org:selector-filter:string"
 	epochProperty  = "com.microsoft:epoch"
 	nameProperty   = "com.microsoft:receiver-name"
@@ -42,19 +44,21 @@ type hubSource struct {
 	group  string
 	reader *eventlog.Reader
 	out    amqp.Outgoing
+	tells  bool            // where the partition's end is, with each event
 	cursor eventlog.Cursor // the pump's
 
-	mu     sync.Mutex
-	credit uint32
+	mu      sync.Mutex
+	credit  uint32
+	emptied func() // to be called when all is sent that is there; nil unless the peer drains
 
 	wake chan struct{} // has room for one: credit or events came
 	quit chan struct{}
 	once sync.Once
 }
 
-func newHubSource(n *partitionNode, group string, r *eventlog.Reader, c eventlog.Cursor, out amqp.Outgoing) *hubSource {
+func newHubSource(n *partitionNode, group string, r *eventlog.Reader, c eventlog.Cursor, tells bool, out amqp.Outgoing) *hubSource {
 	return &hubSource{
-		n: n, group: group, reader: r, cursor: c, out: out,
+		n: n, group: group, reader: r, cursor: c, tells: tells, out: out,
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
 }
@@ -67,9 +71,9 @@ func (s *hubSource) signal() {
 }
 
 // Credit implements [amqp.Source].
-func (s *hubSource) Credit(n uint32) {
+func (s *hubSource) Credit(n uint32, emptied func()) {
 	s.mu.Lock()
-	s.credit = n
+	s.credit, s.emptied = n, emptied
 	s.mu.Unlock()
 	s.signal()
 }
@@ -112,8 +116,15 @@ func (s *hubSource) pump() {
 			return
 		case <-s.wake:
 		}
+		s.mu.Lock()
+		emptied := s.emptied
+		s.emptied = nil
+		s.mu.Unlock()
 		for more := true; more; {
 			events, more = s.round(events[:0])
+		}
+		if emptied != nil {
+			emptied()
 		}
 	}
 }
@@ -125,9 +136,13 @@ func (s *hubSource) round(events []eventlog.Event) (_ []eventlog.Event, more boo
 	s.mu.Unlock()
 	s.n.mu.Lock()
 	events = s.n.events.Read(&s.cursor, limit, events)
+	var metrics []pair
+	if s.tells {
+		metrics = metricsOf(s.n.events.Properties(), s.n.now())
+	}
 	s.n.mu.Unlock()
 	for i := range events {
-		if !s.send(&events[i]) {
+		if !s.send(&events[i], metrics) {
 			// The link ended or had less credit than thought: go on from here
 			// when there is credit again.
 			s.cursor.Rewind(events[i].SequenceNumber)
@@ -140,13 +155,13 @@ func (s *hubSource) round(events []eventlog.Event) (_ []eventlog.Event, more boo
 // send sends one event. Its credit is taken before: should Credit come in
 // between, credit is too high by one, which Send finds out; the other way round
 // a credit would be lost.
-func (s *hubSource) send(e *eventlog.Event) bool {
+func (s *hubSource) send(e *eventlog.Event, metrics []pair) bool {
 	select {
 	case <-s.quit:
 		return false
 	default:
 	}
-	payload, err := encodeEvent(e)
+	payload, err := encodeEvent(e, metrics)
 	if err != nil {
 		// Sending has checked the event, so only damaged records come here.
 		s.n.log.Error("an event can't be delivered", "entity", s.n.prefix, "sequenceNumber", e.SequenceNumber, "error", err)
@@ -165,30 +180,45 @@ func (s *hubSource) send(e *eventlog.Event) bool {
 func eventTag(seq int64) []byte { return fmt.Appendf(nil, "%d", seq) }
 
 // encodeEvent makes the message that a reader gets: what was sent with the
-// annotations of the service.
-func encodeEvent(e *eventlog.Event) ([]byte, error) {
+// annotations of the service, and what is known of the partition's end for a
+// reader that asked for it.
+func encodeEvent(e *eventlog.Event, metrics []pair) ([]byte, error) {
+	b, err := appendEvent(make([]byte, 0, len(e.Body)+256), e, metrics)
+	if err != nil {
+		return nil, fmt.Errorf("broker: event %d: %w", e.SequenceNumber, err)
+	}
+	return b, nil
+}
+
+func appendEvent(b []byte, e *eventlog.Event, metrics []pair) ([]byte, error) {
 	parts, err := openEnvelope(e.Body)
 	if err != nil {
-		return nil, fmt.Errorf("broker: event %d: %w", e.SequenceNumber, err)
+		return nil, err
 	}
-	head, err := decodeSections(parts.message)
-	if err != nil {
-		return nil, fmt.Errorf("broker: event %d: %w", e.SequenceNumber, err)
-	}
-	if head.Annotations == nil {
-		head.Annotations = make(goamqp.Annotations, 4)
-	}
-	dropOwn(head.Annotations)
-	head.Annotations[annSequence] = e.SequenceNumber
-	head.Annotations[annOffset] = e.Offset
-	head.Annotations[annEnqueued] = e.EnqueuedAt
+	own := append(make([]pair, 0, 4), pair{annSequence, e.SequenceNumber}, pair{annOffset, e.Offset}, pair{annEnqueued, e.EnqueuedAt})
+	drop := notPassedOn
 	if e.HasKey {
-		head.Annotations[annPartitionKey] = e.PartitionKey
+		own = append(own, pair{annPartitionKey, e.PartitionKey})
+		drop = func(name string, value []byte) bool { return name == annPartitionKey || notPassedOn(name, value) }
 	}
-	annotations, err := head.MarshalBinary()
-	if err != nil {
-		return nil, fmt.Errorf("broker: event %d: %w", e.SequenceNumber, err)
+	b = appendSection(b, secHeader, parts.header)
+	if b, err = editMap(b, secDeliveryAnnotations, nil, nil, metrics); err != nil {
+		return nil, err
 	}
-	parts.delivery, parts.message = nil, annotations
-	return parts.bytes(), nil
+	if b, err = editMap(b, secMessageAnnotations, parts.message, drop, own); err != nil {
+		return nil, err
+	}
+	b = appendSection(b, secProperties, parts.properties)
+	b = appendSection(b, secApplication, parts.application)
+	return append(b, parts.body...), nil
+}
+
+// metricsOf tells a reader what the partition's end was when an event was
+// delivered (the delivery annotations that the SDKs' last enqueued event
+// properties are made of).
+func metricsOf(p eventlog.Properties, now time.Time) []pair {
+	return []pair{
+		{"last_enqueued_sequence_number", p.Last}, {"last_enqueued_offset", p.LastOffset},
+		{"last_enqueued_time_utc", p.LastEnqueuedAt}, {"runtime_info_retrieval_time_utc", now},
+	}
 }

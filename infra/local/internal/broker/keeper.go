@@ -28,6 +28,7 @@ type keeper struct {
 
 	wake     chan struct{} // has room for one: something was put
 	closing  sync.Once
+	reason   error // why it was closed; written before quit is closed
 	quit     chan struct{}
 	finished chan struct{}
 	commits  sync.WaitGroup // callbacks of the store that are due
@@ -84,7 +85,7 @@ func (k *keeper) run(before func(now time.Time) (next time.Time, ok bool), faile
 		case <-k.quit:
 			k.mu.Lock()
 			if k.stopped == nil {
-				k.stopped = errClosed
+				k.stopped = k.reason
 			}
 			k.commit(failed)
 			return
@@ -127,8 +128,12 @@ func (k *keeper) fail(err error, failed func(*amqp.Error)) error {
 	return e
 }
 
-// close commits what has gathered and waits for it. It may be called again.
-func (k *keeper) close() {
-	k.closing.Do(func() { close(k.quit) })
+// close commits what has gathered and waits for it; what comes later is refused
+// for the given reason. It may be called again.
+func (k *keeper) close(reason error) {
+	k.closing.Do(func() {
+		k.reason = reason
+		close(k.quit)
+	})
 	<-k.finished
 }

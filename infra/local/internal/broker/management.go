@@ -36,6 +36,9 @@ func (b *Broker) Request(ctx context.Context, r amqp.Request) (amqp.Response, er
 		return amqp.Response{}, err
 	}
 	m := managed{q, sub, b.serviceBusFaults()}
+	if err := m.faults.reached(); err != nil {
+		return amqp.Response{}, err
+	}
 	switch strings.ToLower(op) {
 	case "com.microsoft:renew-lock":
 		return m.renew(ctx, body)

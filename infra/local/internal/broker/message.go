@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	goamqp "github.com/Azure/go-amqp"
 	"github.com/google/uuid"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
@@ -40,10 +39,14 @@ var deadLetterProperties = []string{reasonProperty, descriptionProperty}
 func checkProperties(props map[string]any) error {
 	for _, name := range deadLetterProperties {
 		if v, ok := props[name]; ok && !isText(v) {
-			return amqp.Errorf(amqp.CondInvalidField, "%s must be a string, is %T", name, v)
+			return notText(name, v)
 		}
 	}
 	return nil
+}
+
+func notText(name string, v any) error {
+	return amqp.Errorf(amqp.CondInvalidField, "%s must be a string, is %T", name, v)
 }
 
 func isText(v any) bool {
@@ -72,11 +75,7 @@ func splitBatch(payload []byte) (batch, error) {
 			}
 			b.messages = append(b.messages, data)
 		case secMessageAnnotations:
-			m, err := decode(s.raw)
-			if err != nil {
-				return b, err
-			}
-			if b.partitionKey, err = partitionKey(m.Annotations); err != nil {
+			if b.partitionKey, err = partitionKey(s.value); err != nil {
 				return b, err
 			}
 		}
@@ -100,77 +99,113 @@ func binaryValue(v []byte) ([]byte, error) {
 	}
 }
 
-// decode decodes sections, and makes sure that those which delivering encodes
-// again can be: go-amqp decodes more than it encodes, such as strings that are
-// not UTF-8.
-func decode(sections []byte) (*goamqp.Message, error) {
-	m := new(goamqp.Message)
-	if err := m.UnmarshalBinary(sections); err != nil {
-		return nil, amqp.Errorf(amqp.CondDecodeError, "%v", err)
+// parseEnvelope takes a message apart that was sent.
+func parseEnvelope(payload []byte) (envelope, error) {
+	parts, err := openEnvelope(payload)
+	if err == nil {
+		err = parts.check()
 	}
-	again := goamqp.Message{
-		DeliveryAnnotations: m.DeliveryAnnotations, Annotations: m.Annotations,
-		Properties: m.Properties, ApplicationProperties: m.ApplicationProperties,
+	if err != nil {
+		return parts, amqp.Errorf(amqp.CondDecodeError, "%v", err)
 	}
-	if _, err := again.MarshalBinary(); err != nil {
-		return nil, amqp.Errorf(amqp.CondDecodeError, "%v", err)
-	}
-	return m, nil
+	return parts, nil
 }
 
 // partitionKey reads the partition key from annotations.
-func partitionKey(a goamqp.Annotations) (*string, error) {
-	switch key := a[annPartitionKey].(type) {
-	case nil:
+func partitionKey(annotations []byte) (*string, error) {
+	if annotations == nil {
 		return nil, nil
-	case string:
-		return &key, nil
-	default:
-		return nil, amqp.Errorf(amqp.CondInvalidField, "%s must be a string, is %T", annPartitionKey, key)
 	}
+	raw := lookup(annotations, annPartitionKey)
+	if raw == nil {
+		return nil, nil
+	}
+	v, err := amqp.DecodeValue(raw)
+	if err != nil {
+		return nil, amqp.Errorf(amqp.CondDecodeError, "%v", err)
+	}
+	key, ok := v.(string)
+	if !ok {
+		return nil, notText(annPartitionKey, v)
+	}
+	return &key, nil
 }
 
 // parseMessage checks a message for a queue and reads what the queue needs. The
 // payload is kept as it came, but for the id that is assigned where there is
 // none.
 func parseMessage(payload []byte) (queue.Message, error) {
-	parts, err := openEnvelope(payload)
+	parts, err := parseEnvelope(payload)
 	if err != nil {
-		return queue.Message{}, amqp.Errorf(amqp.CondDecodeError, "%v", err)
-	}
-	m, err := decode(payload)
-	if err != nil {
-		return queue.Message{}, err
-	}
-	if err := checkProperties(m.ApplicationProperties); err != nil {
 		return queue.Message{}, err
 	}
 	out := queue.Message{Body: payload}
-	if m.Header != nil {
-		out.TTL = m.Header.TTL
+	head, err := readHeader(parts.header)
+	if err == nil {
+		out.TTL, err = head.ttl()
 	}
-	switch at := m.Annotations[annSchedule].(type) {
-	case nil:
-	case time.Time:
-		out.EnqueueAt = at
-	default:
-		return out, amqp.Errorf(amqp.CondInvalidField, "%s must be a timestamp, is %T", annSchedule, at)
+	if err != nil {
+		return out, amqp.Errorf(amqp.CondDecodeError, "header: %v", err)
 	}
-	if m.Properties == nil {
-		m.Properties = new(goamqp.MessageProperties)
+	if out.EnqueueAt, err = scheduledFor(parts.message); err != nil {
+		return out, err
 	}
-	if id := m.Properties.MessageID; id != nil && id != "" {
-		// Ids of different types are different, as on the wire.
-		if out.ID = fmt.Sprint(id); !isText(id) {
-			out.ID = fmt.Sprintf("%T:%v", id, id)
+	for _, name := range deadLetterProperties {
+		if parts.application == nil {
+			break
 		}
-		return out, nil
+		if v := lookup(parts.application, name); v != nil && !isEncodedText(v) {
+			return out, amqp.Errorf(amqp.CondInvalidField, "%s must be a string", name)
+		}
+	}
+	return out, identify(&out, parts)
+}
+
+// scheduledFor reads when a message is to be enqueued, zero for at once.
+func scheduledFor(annotations []byte) (at time.Time, err error) {
+	if annotations == nil {
+		return at, nil
+	}
+	raw := lookup(annotations, annSchedule)
+	if raw == nil {
+		return at, nil
+	}
+	v, err := amqp.DecodeValue(raw)
+	if err != nil {
+		return at, amqp.Errorf(amqp.CondDecodeError, "%v", err)
+	}
+	at, ok := v.(time.Time)
+	if !ok {
+		return at, amqp.Errorf(amqp.CondInvalidField, "%s must be a timestamp, is %T", annSchedule, v)
+	}
+	return at, nil
+}
+
+// identify reads the message's id, or assigns one.
+func identify(out *queue.Message, parts envelope) error {
+	c := compound{}
+	if parts.properties != nil {
+		c = openCompound(parts.properties)
+	}
+	if first := c.next(); first != nil {
+		id, err := amqp.DecodeValue(first)
+		if err != nil {
+			return amqp.Errorf(amqp.CondDecodeError, "properties: %v", err)
+		}
+		if id != nil && id != "" {
+			// Ids of different types are different, as on the wire.
+			if out.ID = fmt.Sprint(id); !isText(id) {
+				out.ID = fmt.Sprintf("%T:%v", id, id)
+			}
+			return nil
+		}
 	}
 	out.ID = strings.ReplaceAll(uuid.NewString(), "-", "")
-	m.Properties.MessageID = out.ID
-	if parts.properties, err = (&goamqp.Message{Properties: m.Properties}).MarshalBinary(); err != nil {
-		return out, fmt.Errorf("broker: assign a message id: %w", err)
+	b, err := amqp.AppendValue(beginSection(nil, secProperties, 0xd0), out.ID)
+	if err != nil {
+		return fmt.Errorf("broker: assign a message id: %w", err)
 	}
-	out.Body = parts.bytes()
-	return out, nil
+	b = append(b, c.rest...)
+	out.Body = parts.withProperties(endSection(b, 0, 1+c.left))
+	return nil
 }

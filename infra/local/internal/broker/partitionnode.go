@@ -96,7 +96,7 @@ func (n *partitionNode) join(group string, a amqp.Attach, out amqp.Outgoing) (*h
 	if err != nil {
 		return nil, err
 	}
-	s, beaten, err := n.enter(group, r, position, out)
+	s, beaten, err := n.enter(group, r, position, slices.Contains(a.Capabilities, metricsCapability), out)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (n *partitionNode) join(group string, a amqp.Attach, out amqp.Outgoing) (*h
 }
 
 // enter does join's part that needs the lock.
-func (n *partitionNode) enter(group string, r *eventlog.Reader, at eventlog.Position, out amqp.Outgoing) (s *hubSource, beaten []*hubSource, err error) {
+func (n *partitionNode) enter(group string, r *eventlog.Reader, at eventlog.Position, tells bool, out amqp.Outgoing) (s *hubSource, beaten []*hubSource, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.stopped != nil {
@@ -130,7 +130,7 @@ func (n *partitionNode) enter(group string, r *eventlog.Reader, at eventlog.Posi
 		beaten = append(beaten, n.sources[l])
 		delete(n.sources, l)
 	}
-	s = newHubSource(n, group, r, cursor, out)
+	s = newHubSource(n, group, r, cursor, tells, out)
 	n.sources[r] = s
 	n.pumps.Go(s.pump)
 	return s, beaten, nil
@@ -154,9 +154,9 @@ func (n *partitionNode) dropSources(e *amqp.Error) {
 	}
 }
 
-// close keeps what was taken, and stops the readers.
-func (n *partitionNode) close() {
-	n.keeper.close()
-	n.dropSources(errClosed)
+// close keeps what was taken, and stops the readers, who are told why.
+func (n *partitionNode) close(reason *amqp.Error) {
+	n.keeper.close(reason)
+	n.dropSources(reason)
 	n.pumps.Wait()
 }

@@ -23,6 +23,7 @@ type queueNode struct {
 	q       *queue.Queue
 	waiting [2]line // receivers with credit, by sub-queue
 	sources map[*queueSource]struct{}
+	drains  []*queueSource // receivers that want to know when nothing is left for them
 }
 
 // dispatchAtOnce bounds how long dispatching holds the lock.
@@ -68,6 +69,7 @@ func (n *queueNode) turn(now time.Time) (next time.Time, ok bool) {
 	n.keep(n.q.Advance(now))
 	n.dispatch(now, queue.Main)
 	n.dispatch(now, queue.DeadLetter)
+	n.endDrains()
 	return n.q.NextDue()
 }
 
@@ -91,6 +93,21 @@ func (n *queueNode) dispatch(now time.Time, sub queue.Sub) {
 		n.waiting[sub].add(s)
 	}
 	n.signal() // there may be more
+}
+
+// endDrains tells the receivers that drain and for which nothing is left, behind
+// what was handed out to them; mu is held.
+func (n *queueNode) endDrains() {
+	n.drains = slices.DeleteFunc(n.drains, func(s *queueSource) bool {
+		if s.credit > 0 && !s.closed && n.q.Ready(s.sub) > 0 {
+			return false
+		}
+		if emptied := s.emptied; emptied != nil {
+			n.then(func(error) { emptied() })
+		}
+		s.emptied = nil
+		return true
+	})
 }
 
 // receive locks the next message; mu is held.

@@ -17,11 +17,12 @@ type queueSource struct {
 	out    amqp.Outgoing
 
 	// Guarded by the node's mu.
-	credit int // deliveries that may still be handed out
-	told   int // how often the peer's credit was told
-	handed int // handed out, but not yet given to the link
-	inLine bool
-	closed bool
+	credit  int    // deliveries that may still be handed out
+	told    int    // how often the peer's credit was told
+	handed  int    // handed out, but not yet given to the link
+	emptied func() // to be called when nothing is left; nil unless the peer drains
+	inLine  bool
+	closed  bool
 }
 
 func (n *queueNode) openSource(sub queue.Sub, a amqp.Attach, out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
@@ -44,11 +45,17 @@ func (n *queueNode) openSource(sub queue.Sub, a amqp.Attach, out amqp.Outgoing) 
 
 // Credit implements [amqp.Source]. What is handed out will use its share of the
 // peer's credit when it reaches the link.
-func (s *queueSource) Credit(credit uint32) {
+func (s *queueSource) Credit(credit uint32, emptied func()) {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
 	s.credit = max(0, int(credit)-s.handed)
 	s.told++
+	if emptied != nil {
+		if s.emptied == nil {
+			s.n.drains = append(s.n.drains, s)
+		}
+		s.emptied = emptied
+	}
 	s.n.waiting[s.sub].add(s)
 	s.n.signal()
 }

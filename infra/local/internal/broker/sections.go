@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 )
 
 // Sections of a message (OASIS AMQP 1.0 part 3, section 3.2) by the code of
@@ -43,7 +46,7 @@ func nextSection(b []byte) (s section, rest []byte, err error) {
 	if s.code < secHeader || s.code > secFooter {
 		return s, nil, fmt.Errorf("unknown section %#x", s.code)
 	}
-	size, err := valueSize(s.value)
+	size, err := amqp.ValueSize(s.value)
 	if err != nil {
 		return s, nil, err
 	}
@@ -52,65 +55,11 @@ func nextSection(b []byte) (s section, rest []byte, err error) {
 	return s, b[end:], nil
 }
 
-// valueSize is how many bytes the value at the start of b takes, its constructor
-// included (OASIS AMQP 1.0 part 1, section 1.2): the upper half of a format
-// code tells the width.
-func valueSize(b []byte) (int, error) {
-	prefix := 0
-	// A described value: its descriptor is itself a value.
-	for len(b) > prefix && b[prefix] == 0 {
-		prefix++
-		n, err := plainSize(b[prefix:])
-		if err != nil {
-			return 0, err
-		}
-		prefix += n
-	}
-	n, err := plainSize(b[prefix:])
-	return prefix + n, err
-}
-
-func plainSize(b []byte) (int, error) {
-	if len(b) == 0 {
-		return 0, errCutShort
-	}
-	size := uint64(0)
-	switch b[0] >> 4 {
-	case 0x4:
-		size = 1
-	case 0x5:
-		size = 2
-	case 0x6:
-		size = 3
-	case 0x7:
-		size = 5
-	case 0x8:
-		size = 9
-	case 0x9:
-		size = 17
-	case 0xa, 0xc, 0xe:
-		if len(b) < 2 {
-			return 0, errCutShort
-		}
-		size = 2 + uint64(b[1])
-	case 0xb, 0xd, 0xf:
-		if len(b) < 5 {
-			return 0, errCutShort
-		}
-		size = 5 + uint64(binary.BigEndian.Uint32(b[1:]))
-	default:
-		return 0, fmt.Errorf("unknown format code %#x", b[0])
-	}
-	if size > uint64(len(b)) {
-		return 0, errCutShort
-	}
-	return int(size), nil
-}
-
 // An envelope is an encoded message taken apart: the sections that the service
-// reads or changes, and the rest as it came.
+// reads or changes, and the rest as it came. The first five are values, without
+// descriptor, nil when absent or null.
 type envelope struct {
-	header, delivery, message, properties, application []byte // raw, nil when absent
+	header, delivery, message, properties, application []byte
 	body                                               []byte // the body sections and the footer, raw
 }
 
@@ -120,30 +69,60 @@ func openEnvelope(payload []byte) (e envelope, err error) {
 		if err != nil {
 			return e, err
 		}
+		if s.code >= secData {
+			e.body = b
+			return e, nil
+		}
+		if s.value[0] == 0x40 {
+			s.value = nil
+		}
 		switch s.code {
 		case secHeader:
-			e.header = s.raw
+			e.header = s.value
 		case secDeliveryAnnotations:
-			e.delivery = s.raw
+			e.delivery = s.value
 		case secMessageAnnotations:
-			e.message = s.raw
+			e.message = s.value
 		case secProperties:
-			e.properties = s.raw
+			e.properties = s.value
 		case secApplication:
-			e.application = s.raw
-		default:
-			e.body = b
-			return e, checkSections(rest)
+			e.application = s.value
 		}
 		b = rest
 	}
 	return e, nil
 }
 
-// checkSections makes sure that all of b is whole sections.
-func checkSections(b []byte) error {
-	for len(b) > 0 {
-		_, rest, err := nextSection(b)
+// check makes sure that all of a message can be decoded and is of the types that
+// the standard says, so that every receiver can read what it is delivered.
+func (e envelope) check() error {
+	for _, s := range []struct {
+		name  string
+		value []byte
+		ok    func(v any) bool
+	}{
+		{"header", e.header, isHeader},
+		{"delivery-annotations", e.delivery, isMap},
+		{"message-annotations", e.message, isMap},
+		{"properties", e.properties, isProperties},
+		{"application-properties", e.application, isNamed},
+	} {
+		if s.value == nil {
+			continue
+		}
+		v, err := amqp.DecodeValue(s.value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		if !s.ok(v) {
+			return fmt.Errorf("%s: %v has not the types that belong there", s.name, v)
+		}
+	}
+	for b := e.body; len(b) > 0; {
+		s, rest, err := nextSection(b)
+		if err == nil {
+			err = s.checkBody()
+		}
 		if err != nil {
 			return err
 		}
@@ -152,12 +131,82 @@ func checkSections(b []byte) error {
 	return nil
 }
 
-// bytes puts the parts together again.
-func (e envelope) bytes() []byte {
-	size := len(e.header) + len(e.delivery) + len(e.message) + len(e.properties) + len(e.application) + len(e.body)
-	b := make([]byte, 0, size)
-	for _, part := range [][]byte{e.header, e.delivery, e.message, e.properties, e.application, e.body} {
-		b = append(b, part...)
+// checkBody makes sure that a section of the body, or the footer, can be decoded.
+func (s section) checkBody() error {
+	switch s.code {
+	case secData:
+		_, err := binaryValue(s.value)
+		return err
+	case secSequence, secValue, secFooter:
+		v, err := amqp.DecodeValue(s.value)
+		if err == nil && (s.code == secSequence && !isList(v) || s.code == secFooter && v != nil && !isMap(v)) {
+			err = fmt.Errorf("section %#x: no %T belongs there", s.code, v)
+		}
+		return err
+	default:
+		return fmt.Errorf("section %#x stands behind the body", s.code)
 	}
-	return b
+}
+
+func isList(v any) bool { _, ok := v.([]any); return ok }
+
+func isNamed(v any) bool { _, ok := v.(map[string]any); return ok }
+
+// isHeader tells whether v has the types of a header's fields (OASIS part 3,
+// section 3.2.1).
+func isHeader(v any) bool {
+	return hasTypes(v, is[bool], is[uint8], is[uint32], is[bool], is[uint32])
+}
+
+// isProperties tells whether v has the types of the properties' fields (section
+// 3.2.4). Ids and addresses may be of any type.
+func isProperties(v any) bool {
+	anything := func(any) bool { return true }
+	return hasTypes(v, anything, is[[]byte], anything, is[string], anything, anything,
+		is[amqp.Symbol], is[amqp.Symbol], is[time.Time], is[time.Time], is[string], is[uint32], is[string])
+}
+
+// hasTypes tells whether v is a list whose elements are null or of the types.
+func hasTypes(v any, types ...func(any) bool) bool {
+	list, ok := v.([]any)
+	if !ok || len(list) > len(types) {
+		return false
+	}
+	for i, field := range list {
+		if field != nil && !types[i](field) {
+			return false
+		}
+	}
+	return true
+}
+
+func is[T any](v any) bool { _, ok := v.(T); return ok }
+
+func isMap(v any) bool {
+	switch v.(type) {
+	case map[string]any, map[any]any:
+		return true
+	default:
+		return false
+	}
+}
+
+// withProperties puts the parts together again, with another section of
+// properties.
+func (e envelope) withProperties(section []byte) []byte {
+	b := make([]byte, 0, len(e.header)+len(e.delivery)+len(e.message)+len(section)+len(e.application)+len(e.body)+12)
+	b = appendSection(b, secHeader, e.header)
+	b = appendSection(b, secDeliveryAnnotations, e.delivery)
+	b = appendSection(b, secMessageAnnotations, e.message)
+	b = append(b, section...)
+	b = appendSection(b, secApplication, e.application)
+	return append(b, e.body...)
+}
+
+// appendSection appends a section unless it is absent.
+func appendSection(b []byte, code byte, value []byte) []byte {
+	if value == nil {
+		return b
+	}
+	return append(append(b, 0, 0x53, code), value...)
 }

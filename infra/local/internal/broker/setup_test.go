@@ -132,7 +132,7 @@ func (p *peer) give(n int) {
 	p.mu.Lock()
 	p.credit = n
 	p.mu.Unlock()
-	p.source.Credit(uint32(n))
+	p.source.Credit(uint32(n), nil)
 }
 
 // wait waits until ok holds of p, whose mu is held meanwhile.

@@ -40,7 +40,8 @@ func (b *Broker) Stats() Stats {
 	}
 	for _, c := range b.cfg.Hubs {
 		h := HubStats{Name: c.Name}
-		for _, p := range b.hubs[strings.ToLower(c.Name)].partitions {
+		hub, _ := b.hub(strings.ToLower(c.Name))
+		for _, p := range hub.partitions {
 			h.Partitions = append(h.Partitions, p.stats())
 		}
 		out.Hubs = append(out.Hubs, h)

@@ -149,7 +149,8 @@ func TestCloseRefuses(t *testing.T) {
 	p.wait("the detach", func() bool { return p.detached != nil })
 	wantCondition(t, "send", transfer(t, b, "orders", 0, []byte{0, 0x53, 0x75, 0xa0, 1, 'x'}), amqp.CondConnectionForced)
 	wantCondition(t, "send", transfer(t, b, "hub", 0, []byte{0, 0x53, 0x75, 0xa0, 1, 'x'}), amqp.CondConnectionForced)
-	if !again.hubs["hub"].created.Equal(b.hubs["hub"].created) || time.Since(again.hubs["hub"].created) > time.Minute {
+	first, second := created(t, b), created(t, again)
+	if !first.Equal(second) || time.Since(first) > time.Minute {
 		t.Error("the hub was created twice")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 const (
 	tokenTypeSAS = "servicebus.windows.net:sastoken"
+	tokenTypeJWT = "jwt"
 	sasScheme    = "SharedAccessSignature "
 )
 
@@ -22,7 +24,8 @@ const (
 // (Microsoft Learn, "Service Bus access control with Shared Access
 // Signatures"): its resource must be the audience or above it.
 func (b *Broker) PutToken(_ context.Context, t amqp.Token) error {
-	if t.Type != tokenTypeSAS {
+	// Python's Event Hubs SDK calls a shared access signature a jwt.
+	if t.Type != tokenTypeSAS && (t.Type != tokenTypeJWT || !strings.HasPrefix(t.Value, sasScheme)) {
 		return amqp.Errorf(amqp.CondUnauthorizedAccess, "InvalidToken: tokens of type '%s' are not accepted", t.Type)
 	}
 	until, err := b.checkSAS(t.Value, t.Audience)
@@ -69,12 +72,22 @@ func (b *Broker) checkSAS(value, audience string) (until time.Time, err error) {
 	}
 	until = time.Unix(seconds, 0)
 	if !until.After(b.now()) {
-		return until, amqp.Errorf(amqp.CondUnauthorizedAccess, "ExpiredToken: the token has expired")
+		return until, amqp.Errorf(amqp.CondUnauthorizedAccess, "ExpiredToken: The token is expired. Expiration time: '%s'", until.UTC().Format(time.RFC1123))
 	}
 	if !covers(unescape(sr), audience) {
 		return until, amqp.Errorf(amqp.CondUnauthorizedAccess, "InvalidAudience: the token is not for '%s'", audience)
 	}
 	return until, nil
+}
+
+// SignIn implements [amqp.Service]: the name of the shared access key and the
+// key itself, as clients give them that know nothing of tokens.
+func (b *Broker) SignIn(_ context.Context, name, password string) error {
+	sameKey := subtle.ConstantTimeCompare([]byte(password), []byte(b.cfg.Key)) == 1
+	if name != b.cfg.KeyName || !sameKey {
+		return amqp.Errorf(amqp.CondUnauthorizedAccess, "InvalidSignature: the key '%s' or its value is not known", name)
+	}
+	return nil
 }
 
 // grants knows which connection may use which entity, and how long.
@@ -107,8 +120,11 @@ func (g *grants) add(conn, entity string, until, now time.Time) {
 }
 
 // authorized returns nil when the connection has put a token that holds for the
-// entity (its name, in lower case).
+// entity (its name, in lower case), or has signed in with the key.
 func (b *Broker) authorized(conn amqp.ConnInfo, entity string) error {
+	if conn.User != "" {
+		return nil
+	}
 	b.grants.mu.Lock()
 	defer b.grants.mu.Unlock()
 	if !b.grants.until[grant{conn.ID, entity}].After(b.now()) {

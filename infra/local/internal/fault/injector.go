@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -13,6 +14,7 @@ type Injector struct {
 	instance string                 // of a further one, see NewInstance
 	plan     atomic.Pointer[active] // nil until the first Set
 	counts   map[Point]*tally       // fixed
+	now      func() time.Time       // for bursts
 }
 
 // active is a plan in force.
@@ -20,6 +22,7 @@ type active struct {
 	Plan
 	// thresholds are of the points that are to be hit.
 	thresholds map[Point]uint64
+	windows    map[Point][]window // the bursts
 }
 
 // tally counts what happened here, and what other instances have told of.
@@ -33,7 +36,7 @@ type Count struct {
 
 // New returns an injector without a plan.
 func New() *Injector {
-	in := &Injector{counts: make(map[Point]*tally, len(Points))}
+	in := &Injector{counts: make(map[Point]*tally, len(Points)), now: time.Now}
 	for _, info := range Points {
 		in.counts[info.Point] = new(tally)
 	}
@@ -47,11 +50,18 @@ func (in *Injector) Set(p Plan) error {
 		return fmt.Errorf("fault plan: %w", err)
 	}
 	next := &active{Plan: p, thresholds: make(map[Point]uint64, len(p.Rates))}
-	next.Rates = maps.Clone(p.Rates)
+	next.Rates, next.Bursts = maps.Clone(p.Rates), slices.Clone(p.Bursts)
 	for point := range p.Rates {
 		if threshold := p.threshold(point); threshold > 0 {
 			next.thresholds[point] = threshold
 		}
+	}
+	if len(p.Bursts) > 0 {
+		next.windows = map[Point][]window{}
+	}
+	for _, b := range p.Bursts {
+		next.windows[b.Point] = append(next.windows[b.Point],
+			window{b.Scope, b.From.UnixNano(), b.Until().UnixNano(), uint64(b.Rate * scale)})
 	}
 	in.plan.Store(next)
 	return nil
@@ -64,7 +74,7 @@ func (in *Injector) Plan() Plan {
 		return Plan{}
 	}
 	p := now.Plan
-	p.Rates = maps.Clone(p.Rates)
+	p.Rates, p.Bursts = maps.Clone(p.Rates), slices.Clone(p.Bursts)
 	return p
 }
 
@@ -83,16 +93,23 @@ func (in *Injector) Hit(p Point) bool {
 
 // Next is Hit that also numbers the point's opportunities, from 1, for faults
 // that come in several forms. The number is 0 where the plan has no rate.
-func (in *Injector) Next(p Point) (n uint64, hit bool) {
+func (in *Injector) Next(p Point) (n uint64, hit bool) { return in.NextIn(p, "") }
+
+// NextIn is Next for a point of which there are several, of which scope names
+// one: bursts may be for that alone.
+func (in *Injector) NextIn(p Point, scope string) (n uint64, hit bool) {
 	now := in.active()
 	if now == nil {
 		return 0, false
 	}
-	return in.next(now, p)
+	return in.next(now, p, scope)
 }
 
-func (in *Injector) next(now *active, p Point) (n uint64, hit bool) {
+func (in *Injector) next(now *active, p Point, scope string) (n uint64, hit bool) {
 	threshold, planned := now.thresholds[p]
+	if w := now.open(p, scope, in.now); w != nil {
+		threshold, planned = max(threshold, w.threshold), true
+	}
 	if !planned {
 		return 0, false
 	}
@@ -112,7 +129,7 @@ func (in *Injector) Wait(p Point) time.Duration {
 	if now == nil {
 		return 0
 	}
-	n, hit := in.next(now, p)
+	n, hit := in.next(now, p, "")
 	if !hit {
 		return 0
 	}
@@ -121,19 +138,21 @@ func (in *Injector) Wait(p Point) time.Duration {
 }
 
 // HitKey reports whether the point is hit for whatever key names. The answer is
-// always the same for a key, as long as the seed and the rate are.
+// always the same for a key, as long as the seed and the rate are; a burst has
+// other keys than the next, the same from its beginning to its end.
 func (in *Injector) HitKey(p Point, key string) bool {
 	now := in.active()
 	if now == nil {
 		return false
 	}
 	threshold, planned := now.thresholds[p]
-	if !planned {
+	w := now.open(p, "", in.now)
+	if !planned && w == nil {
 		return false
 	}
 	count := in.counts[p]
 	count.asked.Add(1)
-	if roll(now.Seed, p, key, 0) >= threshold {
+	if roll(now.Seed, p, key, 0) >= threshold && (w == nil || roll(now.Seed, p, key, uint64(w.from)) >= w.threshold) {
 		return false
 	}
 	count.hit.Add(1)

@@ -25,5 +25,5 @@ func (in *Injector) Add(counts map[Point]Count) {
 // load of one pointer.
 func (in *Injector) Idle() bool {
 	now := in.active()
-	return now == nil || len(now.thresholds) == 0
+	return now == nil || len(now.thresholds) == 0 && len(now.windows) == 0
 }

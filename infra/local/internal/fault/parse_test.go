@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 		"all":                 usual(func(map[Point]float64) {}),
 		"all,none":            {},
 		"all,none,amqp.drop":  {AMQPDrop: 0.0005},
-		"handler":             {HandlerKill: 12},
+		"handler":             {HandlerKill: 12, HandlerFreeze: 0},
 		"handler.kill=3":      {HandlerKill: 3},
 		"amqp":                {AMQPRefuse: 0.05, AMQPDrop: 0.0005, AMQPSlow: 0.002},
 		"amqp=0.5":            {AMQPRefuse: 0.5, AMQPDrop: 0.5, AMQPSlow: 0.5},

@@ -18,6 +18,8 @@ type Plan struct {
 	// SlowSeconds is the longest time that a slow point waits, and after which
 	// a late call arrives at the latest. 0 means 2 s.
 	SlowSeconds float64 `json:"slowSeconds,omitempty"`
+	// Bursts are on top of the rates.
+	Bursts []Burst `json:"bursts,omitempty"`
 }
 
 const (
@@ -35,6 +37,8 @@ func (p Plan) Validate() error {
 		switch {
 		case !known:
 			errs = append(errs, fmt.Errorf("there is no fault %q", point))
+		case info.Lasts && rate != 0:
+			errs = append(errs, fmt.Errorf("%s: it lasts, and comes in bursts alone", point))
 		case info.Act && !(rate >= 0 && rate <= maxActs):
 			errs = append(errs, fmt.Errorf("%s: %v a minute is not from 0 to %d", point, rate, maxActs))
 		case !info.Act && !(rate >= 0 && rate <= 1):
@@ -44,8 +48,17 @@ func (p Plan) Validate() error {
 	if !(p.SlowSeconds >= 0 && p.SlowSeconds <= maxSlow.Seconds()) {
 		errs = append(errs, fmt.Errorf("slowSeconds: %v is not from 0 to %v", p.SlowSeconds, maxSlow.Seconds()))
 	}
+	if len(p.Bursts) > maxBursts {
+		errs = append(errs, fmt.Errorf("%d bursts: use up to %d", len(p.Bursts), maxBursts))
+	}
+	for _, b := range p.Bursts {
+		errs = append(errs, b.validate())
+	}
 	return errors.Join(errs...)
 }
+
+// Empty reports whether the plan does nothing.
+func (p Plan) Empty() bool { return len(p.Rates) == 0 && len(p.Bursts) == 0 }
 
 // All returns the plan that hits everything at its usual rate.
 func All(seed uint64) Plan {

@@ -17,10 +17,12 @@ const (
 	ServiceBusLockLost  Point = "servicebus.locklost"  // a lock ends before its message is settled
 	ServiceBusDuplicate Point = "servicebus.duplicate" // a completed message comes once more
 	ServiceBusReorder   Point = "servicebus.reorder"   // a message overtakes those before it
+	ServiceBusAway      Point = "servicebus.away"      // no link opens, every link ends that is used
 
 	EventHubsDetach   Point = "eventhubs.detach"   // a link is detached when an event passes
 	EventHubsBusy     Point = "eventhubs.busy"     // a send is rejected with server-busy
 	EventHubsSendLost Point = "eventhubs.sendlost" // a batch is stored, the connection cut instead of the answer
+	EventHubsAway     Point = "eventhubs.away"     // no link opens, every link ends that is used
 
 	CosmosThrottle    Point = "cosmos.throttle"    // 429 with x-ms-retry-after-ms
 	CosmosUnavailable Point = "cosmos.unavailable" // 503, nothing done
@@ -28,6 +30,8 @@ const (
 	CosmosRace        Point = "cosmos.race"        // a document's ETag changes just before a conditional write: 412
 	CosmosAnswerLost  Point = "cosmos.answerlost"  // a write is done, the connection cut instead of the answer
 	CosmosSlow        Point = "cosmos.slow"        // a request waits
+	CosmosAway        Point = "cosmos.away"        // 503 to everything
+	CosmosPartition   Point = "cosmos.partition"   // 503 to everything about some partition keys
 
 	// Calls to the functions of the backends, between the workflow and them.
 	BackendError       Point = "backend.error"       // 503, nothing done
@@ -35,13 +39,20 @@ const (
 	BackendReset       Point = "backend.reset"       // the connection is cut, nothing done
 	BackendAnswerLost  Point = "backend.answerlost"  // done, the connection cut instead of the answer
 	BackendLate        Point = "backend.late"        // the connection is cut, and the call arrives later
-	BackendUndoRefused Point = "backend.undorefused" // every DELETE for a transaction is answered 403, for good
+	BackendAway        Point = "backend.away"        // half of the calls are answered 503, half are cut; a scope is a function
+	BackendForbidden   Point = "backend.forbidden"   // 403 by the platform, a page; a scope is a function
+	BackendNotFound    Point = "backend.notfound"    // 404 by the platform, a page; a scope is a function
+	BackendUndoRefused Point = "backend.undorefused" // every DELETE for a transaction is answered 409, for good
 
 	// Acts.
 	HandlerKill     Point = "handler.kill"     // SIGKILL of a handler
 	HostStop        Point = "host.stop"        // a host is stopped, another takes its place
 	HostStopInRetry Point = "host.stopinretry" // a host is stopped while it repeats a batch: the checkpoint moves past it
 	HostOwnership   Point = "host.ownership"   // partitions are taken from their owner
+
+	// Acts that last: only in bursts, whose scope is the name of an instance.
+	HandlerFreeze Point = "handler.freeze" // SIGSTOP of a handler, at the end SIGCONT
+	HostTwoOwners Point = "host.twoowners" // a host goes on with partitions that others take over
 )
 
 // Info says what a point is.
@@ -50,41 +61,54 @@ type Info struct {
 	Meaning string `json:"meaning"`
 	// Act is true for what is done at intervals rather than on the way.
 	Act bool `json:"act,omitempty"`
+	// Lasts is true for an act that is not done at intervals but for a time, by a
+	// burst.
+	Lasts bool `json:"lasts,omitempty"`
 	// Rate is the share of the opportunities that are hit, or, of an act, how
-	// often it is done in a minute, where the command line names no other.
+	// often it is done in a minute, where the command line names no other. 0 is
+	// what comes in bursts alone.
 	Rate float64 `json:"rate"`
 }
 
 // Points are all of them, in the order in which they are shown.
 var Points = []Info{
-	{AMQPRefuse, "a new connection is closed at once", false, 0.05},
-	{AMQPDrop, "a connection is cut when a frame arrives", false, 0.0005},
-	{AMQPSlow, "a frame waits before it is looked at", false, 0.002},
-	{ServiceBusDetach, "a link is detached when a message passes", false, 0.002},
-	{ServiceBusBusy, "a send is rejected with server-busy", false, 0.02},
-	{ServiceBusSendLost, "a message is stored, the connection is cut instead of the answer", false, 0.005},
-	{ServiceBusLockLost, "a lock ends before its message is settled", false, 0.01},
-	{ServiceBusDuplicate, "a completed message comes once more", false, 0.02},
-	{ServiceBusReorder, "a message overtakes those before it", false, 0.1},
-	{EventHubsDetach, "a link is detached when an event passes", false, 0.002},
-	{EventHubsBusy, "a send is rejected with server-busy", false, 0.02},
-	{EventHubsSendLost, "a batch is stored, the connection is cut instead of the answer", false, 0.01},
-	{CosmosThrottle, "429 with a time to wait", false, 0.02},
-	{CosmosUnavailable, "503, nothing done", false, 0.005},
-	{CosmosTimeout, "408, done or not", false, 0.005},
-	{CosmosRace, "a document changes just before a conditional write: 412", false, 0.01},
-	{CosmosAnswerLost, "a write is done, the connection is cut instead of the answer", false, 0.005},
-	{CosmosSlow, "a request waits", false, 0.005},
-	{BackendError, "503, nothing done", false, 0.05},
-	{BackendSlow, "a call waits", false, 0.02},
-	{BackendReset, "the connection is cut, nothing done", false, 0.02},
-	{BackendAnswerLost, "done, the connection is cut instead of the answer", false, 0.02},
-	{BackendLate, "the connection is cut, and the call arrives later", false, 0.01},
-	{BackendUndoRefused, "every DELETE for a transaction is answered 403, for good", false, 0.005},
-	{HandlerKill, "SIGKILL of a handler", true, 12},
-	{HostStop, "a host is stopped, another takes its place", true, 1},
-	{HostStopInRetry, "a host is stopped while it repeats a batch", true, 1},
-	{HostOwnership, "partitions are taken from their owner", true, 2},
+	{AMQPRefuse, "a new connection is closed at once", false, false, 0.05},
+	{AMQPDrop, "a connection is cut when a frame arrives", false, false, 0.0005},
+	{AMQPSlow, "a frame waits before it is looked at", false, false, 0.002},
+	{ServiceBusDetach, "a link is detached when a message passes", false, false, 0.002},
+	{ServiceBusBusy, "a send is rejected with server-busy", false, false, 0.02},
+	{ServiceBusSendLost, "a message is stored, the connection is cut instead of the answer", false, false, 0.005},
+	{ServiceBusLockLost, "a lock ends before its message is settled", false, false, 0.01},
+	{ServiceBusDuplicate, "a completed message comes once more", false, false, 0.02},
+	{ServiceBusReorder, "a message overtakes those before it", false, false, 0.1},
+	{ServiceBusAway, "the queues are away: no link opens, every link ends that is used", false, false, 0},
+	{EventHubsDetach, "a link is detached when an event passes", false, false, 0.002},
+	{EventHubsBusy, "a send is rejected with server-busy", false, false, 0.02},
+	{EventHubsSendLost, "a batch is stored, the connection is cut instead of the answer", false, false, 0.01},
+	{EventHubsAway, "the hub is away: no link opens, every link ends that is used", false, false, 0},
+	{CosmosThrottle, "429 with a time to wait", false, false, 0.02},
+	{CosmosUnavailable, "503, nothing done", false, false, 0.005},
+	{CosmosTimeout, "408, done or not", false, false, 0.005},
+	{CosmosRace, "a document changes just before a conditional write: 412", false, false, 0.01},
+	{CosmosAnswerLost, "a write is done, the connection is cut instead of the answer", false, false, 0.005},
+	{CosmosSlow, "a request waits", false, false, 0.005},
+	{CosmosAway, "the database is away: 503 to everything", false, false, 0},
+	{CosmosPartition, "a part of the database is away: 503 for some partition keys", false, false, 0},
+	{BackendError, "503, nothing done", false, false, 0.05},
+	{BackendSlow, "a call waits", false, false, 0.02},
+	{BackendReset, "the connection is cut, nothing done", false, false, 0.02},
+	{BackendAnswerLost, "done, the connection is cut instead of the answer", false, false, 0.02},
+	{BackendLate, "the connection is cut, and the call arrives later", false, false, 0.01},
+	{BackendAway, "a backend is away: 503, or the connection is cut", false, false, 0},
+	{BackendForbidden, "the platform in front of a backend answers 403 with a page", false, false, 0},
+	{BackendNotFound, "the platform in front of a backend answers 404 with a page", false, false, 0},
+	{BackendUndoRefused, "every DELETE for a transaction is answered 409, for good", false, false, 0.005},
+	{HandlerKill, "SIGKILL of a handler", true, false, 12},
+	{HostStop, "a host is stopped, another takes its place", true, false, 1},
+	{HostStopInRetry, "a host is stopped while it repeats a batch", true, false, 1},
+	{HostOwnership, "partitions are taken from their owner", true, false, 2},
+	{HandlerFreeze, "a handler is frozen, past its leases", true, true, 0},
+	{HostTwoOwners, "a host goes on with partitions that others have taken over", true, true, 0},
 }
 
 // Lookup returns what a point is.
