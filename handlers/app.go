@@ -9,6 +9,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -29,8 +30,10 @@ type App struct {
 	readiness *readiness
 	writer    *ingest.Writer
 	gate      *gate
-	functions []function
-	handler   http.Handler
+	// undeliverable is the port of that name.
+	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
+	functions     []function
+	handler       http.Handler
 	// closers release what New has opened, the last first.
 	closers []func(context.Context) error
 }
@@ -49,7 +52,7 @@ func New(s settings.Settings, logger *slog.Logger) (*App, error) {
 		return nil, errors.Join(err, closeTelemetry(context.Background()))
 	}
 	var app *App
-	p, err := crashing(s, adapters.ports(time.Now))
+	p, err := crashing(s, adapters.ports(clock(s.ClockOffset)))
 	p.signals = signals
 	if err == nil {
 		app, err = assemble(s, logger, p)
@@ -78,7 +81,7 @@ func assemble(s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
 	app := &App{
-		settings: s, logger: logger, services: services, writer: writer, gate: gate,
+		settings: s, logger: logger, services: services, writer: writer, gate: gate, undeliverable: p.undeliverable,
 		readiness: newReadiness(p.checks, p.now, logger),
 	}
 	app.functions = app.running(app.table())
@@ -90,6 +93,15 @@ func assemble(s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
 	app.handler = p.signals.withPage(newRouter(app.functions, app.guard, app.events, observer, logger))
 	app.closers = append(app.closers, writer.Close, gate.close)
 	return app, nil
+}
+
+// clock returns the time with an offset: what is stored, and held against the
+// times that other instances have stored.
+func clock(offset time.Duration) func() time.Time {
+	if offset == 0 {
+		return time.Now
+	}
+	return func() time.Time { return time.Now().Add(offset) }
 }
 
 // ServeHTTP answers what the host sends.

@@ -262,7 +262,11 @@ func TestAnothersCancelComesFirst(t *testing.T) {
 		t.Fatalf("Relay answered %d", status)
 	}
 	e.work()
-	e.refused(http.StatusNotFound, http.MethodGet, bob.OperationURL, "")
+	resp, data = e.call(http.MethodGet, bob.OperationURL, "") // it has ended, and tells nothing of the transaction
+	if resp.StatusCode != http.StatusOK || !containsText(data, `"state":"Refused"`) {
+		t.Errorf("bob's cancel: %d %s", resp.StatusCode, data)
+	}
+	e.refused(http.StatusNotFound, http.MethodGet, bob.TransactionURL, "")
 	e.as("ada", "Client")
 	view := e.transaction(ada.TransactionID)
 	if view.State != workflow.Completed || len(view.Operations) != 1 {

@@ -29,7 +29,7 @@ func crashing(s settings.Settings, p ports) (ports, error) {
 // ports, and has each of them crash.
 func crashEffects() []string {
 	effects := []string{
-		"producer.Send", "requests.CreateIfAbsent", "checkpoints.Save", "quarantine.Put", "quarantine.Replace",
+		"producer.Send", "requests.CreateIfAbsent", "outside.Create", "checkpoints.Save", "quarantine.Put", "quarantine.Replace",
 		"drones.Create", "drones.Replace", "transactions.Create", "receiver.Post",
 	}
 	for _, state := range workflow.States {

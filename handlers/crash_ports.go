@@ -26,6 +26,7 @@ func withCrashPoints(t *crash.Trigger, p ports, roles map[string]workflow.Queue)
 	}
 	p.transactions = crashingTransactions{p.transactions, t}
 	p.requests = crashingRequests{p.requests, t}
+	p.outside = crashingOutside{p.outside, t}
 	p.checkpoints = crashingCheckpoints{p.checkpoints, t}
 	p.quarantine = crashingQuarantine{p.quarantine, t}
 	p.drones = crashingDrones{p.drones, t}
@@ -108,6 +109,15 @@ type crashingRequests struct {
 
 func (c crashingRequests) CreateIfAbsent(ctx context.Context, r ingest.Request) (ingest.Request, error) {
 	return around(c.t, "requests.CreateIfAbsent", func() (ingest.Request, error) { return c.Requests.CreateIfAbsent(ctx, r) })
+}
+
+type crashingOutside struct {
+	runner.Outside
+	t *crash.Trigger
+}
+
+func (c crashingOutside) Create(ctx context.Context, o workflow.OutsideOperation) error {
+	return c.t.Around("outside.Create", func() error { return c.Outside.Create(ctx, o) })
 }
 
 type crashingCheckpoints struct {

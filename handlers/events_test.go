@@ -218,3 +218,22 @@ func (w *world) sweep() int {
 	w.t.Helper()
 	return w.invoke("Sweep", map[string]any{"timer": map[string]any{"IsPastDue": false}}, map[string]any{"sys": map[string]any{}})
 }
+
+// TestSweepDrainsWhatNoFunctionGets has a dead letter in each queue whose body the
+// host can't convert.
+func TestSweepDrainsWhatNoFunctionGets(t *testing.T) {
+	w := newWorld(t)
+	w.undeliverable = map[string][]quarantine.Message{}
+	for i, queue := range []string{"deliveries", "compensations", "notifications"} {
+		w.undeliverable[queue] = []quarantine.Message{{Queue: queue, SequenceNumber: int64(i + 1), Reason: "MaxDeliveryCountExceeded", Body: []byte("[1 2]")}}
+	}
+	if status := w.sweep(); status != http.StatusOK {
+		t.Fatalf("answered %d\n%s", status, w.log)
+	}
+	for i, queue := range []string{"deliveries", "compensations", "notifications"} {
+		e, _, err := w.quarantine.Read(t.Context(), quarantine.DeadLetterSource(queue), quarantine.EntryID(quarantine.DeadLetterSource(queue), int64(i+1)))
+		if err != nil || e.Reason != "MaxDeliveryCountExceeded" || len(w.undeliverable[queue]) > 0 {
+			t.Errorf("%s: entry %+v, %v; %d are left", queue, e, err, len(w.undeliverable[queue]))
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
@@ -19,6 +20,8 @@ type hub struct {
 	down *atomic.Bool
 	hold chan struct{} // when set, sends wait for it
 	held chan struct{} // when set, gets a token for each send that waits; buffered
+	// loses makes sends fail that took place.
+	loses atomic.Bool
 	// skipped are events that only Between gives.
 	skipped   []relay.Event
 	failReads atomic.Bool
@@ -28,6 +31,12 @@ type hub struct {
 }
 
 func (h *hub) Partitions(context.Context) ([]string, error) { return []string{"0", "1"}, nil }
+
+// Hub returns a hub that was never recreated.
+func (h *hub) Hub(ctx context.Context) (relay.Hub, error) {
+	partitions, err := h.Partitions(ctx)
+	return relay.Hub{CreatedAt: time.Unix(1_700_000_000, 0), Partitions: partitions}, err
+}
 
 func (h *hub) Send(ctx context.Context, _ string, events []message.Event) error {
 	if h.hold != nil {
@@ -48,6 +57,9 @@ func (h *hub) Send(ctx context.Context, _ string, events []message.Event) error 
 	for _, e := range events {
 		h.bodies = append(h.bodies, e.Body)
 	}
+	if h.loses.Load() {
+		return failure.New(failure.Transient, "send", "", errors.New("the acknowledgement is lost"))
+	}
 	return nil
 }
 
@@ -59,17 +71,16 @@ func (h *hub) take() [][]byte {
 	return bodies
 }
 
-// Last returns the latest of the events that the trigger is said to have
-// skipped, which are all in partition 0.
-func (h *hub) Last(_ context.Context, partition string) (relay.Last, error) {
+// Extent returns that of the events that the trigger is said to have skipped,
+// which are all in partition 0.
+func (h *hub) Extent(_ context.Context, partition string) (relay.Extent, error) {
 	if h.failReads.Load() {
-		return relay.Last{}, failure.New(failure.Transient, "read properties", partition, errors.New("connection refused"))
+		return relay.Extent{}, failure.New(failure.Transient, "read properties", partition, errors.New("connection refused"))
 	}
 	if partition != "0" || len(h.skipped) == 0 {
-		return relay.Last{SequenceNumber: -1}, nil
+		return relay.Extent{Last: -1}, nil
 	}
-	last := h.skipped[len(h.skipped)-1]
-	return relay.Last{SequenceNumber: last.SequenceNumber, EnqueuedAt: last.EnqueuedAt}, nil
+	return relay.Extent{First: h.skipped[0].SequenceNumber, Last: h.skipped[len(h.skipped)-1].SequenceNumber}, nil
 }
 
 // Between returns the events that the trigger is said to have skipped.

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
@@ -23,6 +24,12 @@ import (
 // keyHeader names a request of a caller's. Where callers are not known, all of
 // them share their keys.
 const keyHeader = "Idempotency-Key"
+
+// invocationKey, before the id of its invocation, stands for the key of a DELETE
+// that has none. The host sends a request without a body once more when the
+// handler dies under it, with the same id of the invocation: so both are one
+// cancel. No client can send a key with a line break.
+const invocationKey = "invocation\n"
 
 const requestsPath = "deliveryrequests"
 
@@ -79,6 +86,9 @@ func (a *App) acceptOne(w http.ResponseWriter, r *http.Request,
 	key, err := idempotencyKey(r)
 	if err != nil {
 		return ingest.Result{}, err
+	}
+	if invocation := r.Header.Get(customhandler.InvocationHeader); key == "" && r.Method == http.MethodDelete && invocation != "" {
+		key = invocationKey + invocation
 	}
 	var body []byte
 	if r.Method != http.MethodDelete {

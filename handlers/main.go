@@ -65,6 +65,9 @@ func run(ctx context.Context, getenv func(string) string, stdout, stderr io.Writ
 		fmt.Fprintf(stderr, "the handler can't start: %v\n", errors.Join(err, app.Close(ctx)))
 		return exitFatal
 	}
+	if unknown := s.Functions.Unknown(); len(unknown) > 0 {
+		logger.Warn("the settings name functions that there are not; the host ignores them", "functions", unknown)
+	}
 	server := customhandler.Server{Port: s.Port, Handler: app, Logger: logger, Grace: grace}
 	logger.Info("starting", "port", s.Port, "functions", s.Functions.String(), "eventHubs", s.EventHubs, "serviceBus", s.ServiceBus, "cosmosDB", s.CosmosDB)
 	err = server.Run(ctx)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -27,11 +28,14 @@ type ports struct {
 	producer ingest.Producer
 	reader   relay.Reader
 	sender   runner.Sender
-	caller   runner.Caller
-	receiver notify.Receiver // nil when nobody is to be told
-	checks   []check
-	signals  signals
-	now      func() time.Time
+	// undeliverable moves the dead letters of a queue that no function can be
+	// given, and returns how many it has moved. See servicebus.Sender.
+	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
+	caller        runner.Caller
+	receiver      notify.Receiver // nil when nobody is to be told
+	checks        []check
+	signals       signals
+	now           func() time.Time
 }
 
 // stores are the containers of the database.
@@ -39,6 +43,7 @@ type stores struct {
 	transactions workflow.Store
 	listing      operate.Listing // of the transactions
 	requests     ingest.Requests
+	outside      runner.Outside // beside the requests
 	checkpoints  relay.Checkpoints
 	quarantine   quarantine.Store
 	accounts     record.Store[account.Account]
@@ -57,6 +62,7 @@ func openStores(db *cosmosdb.Database) (stores, error) {
 	s.transactions = open(note, db, cosmosdb.NewTransactions)
 	s.listing = open(note, db, cosmosdb.NewTransactions)
 	s.requests = open(note, db, cosmosdb.NewRequests)
+	s.outside = open(note, db, cosmosdb.NewOutsideOperations)
 	s.checkpoints = open(note, db, cosmosdb.NewCheckpoints)
 	s.quarantine = open(note, db, cosmosdb.NewQuarantine)
 	s.drones = open(note, db, cosmosdb.NewDrones)
@@ -84,6 +90,9 @@ func openRecords[T any](note func(error), db *cosmosdb.Database, container strin
 func (a *adapters) ports(now func() time.Time) ports {
 	p := ports{
 		stores: a.stores, producer: a.producer, reader: a.reader, sender: a.sender, caller: a.backends, now: now, checks: a.checks(),
+	}
+	if a.sender != nil {
+		p.undeliverable = a.sender.DrainUndeliverable
 	}
 	if a.receiver != nil { // a nil pointer would be a receiver
 		p.receiver = a.receiver

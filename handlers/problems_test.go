@@ -1,18 +1,23 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
@@ -21,7 +26,7 @@ import (
 
 // backendProblems are the types that only backends answer with.
 var backendProblems = []problem.Type{
-	record.OwnedByAnother, record.StaleRevision, record.OtherContent,
+	record.OwnedByAnother, record.StaleRevision, record.OtherContent, record.CannotUndo,
 	drone.NoDroneFree, drone.TooHeavy, backenddelivery.NotConfirmable, backenddelivery.TooMany,
 }
 
@@ -33,6 +38,10 @@ Everything that is refused is answered with a problem document (RFC 9457). Its
 ` + "`type`" + ` is one of these short references; a client may depend on them and on the
 status, not on titles and details. ` + "`errors`" + ` lists faults of the body with their
 JSON pointers. Where it makes sense to come again, Retry-After says when.
+
+To the workflow a 4xx of a backend is a verdict only with such a document, of a
+` + "`type` other than `about:blank`: 401, 408, 429, `forbidden`" + ` and every 4xx
+without one are repeated later.
 
 | type | status | title |
 |---|---|---|
@@ -106,3 +115,42 @@ func TestEveryProblemTypeIsListed(t *testing.T) {
 		t.Errorf("%d types found, %d listed, %v", found, len(backendProblems), err)
 	}
 }
+
+// Ensure that whatever the app refuses for a backend is a problem document of a
+// type: without one the workflow takes it for a platform's answer, and repeats.
+func TestRefusalsOfBackendsAreTheirWord(t *testing.T) {
+	w, refused := newWorld(t), map[int]bool{}
+	for _, f := range w.app.functions {
+		if !slices.Contains(f.roles, auth.Scheduler) {
+			continue
+		}
+		for _, e := range f.endpoints {
+			path := routePrefix + "/" + variable.ReplaceAllString(e.path, "x")
+			for name, call := range map[string]struct{ method, path, body string }{
+				"no such path":   {e.method, path + "/x/x/x", ""},
+				"no such method": {http.MethodTrace, path, ""},
+				"no such id":     {e.method, strings.Replace(path, "/x", "/a%20b", 1), "{}"},
+				"no JSON":        {e.method, path, "{"},
+				"too large":      {e.method, path, large},
+			} {
+				resp, data := w.call(call.method, call.path, call.body, by("transaction-1", 1)...)
+				if resp.StatusCode < 400 {
+					continue // this one does not read what is odd here
+				}
+				refused[resp.StatusCode] = true
+				var p problem.Problem
+				if err := json.Unmarshal(data, &p); err != nil || p.Type == "" || p.Type == "about:blank" ||
+					resp.Header.Get("Content-Type") != problem.ContentType {
+					t.Errorf("%s %s, %s: %d %s %s", call.method, call.path, name, resp.StatusCode, resp.Header.Get("Content-Type"), data)
+				}
+			}
+		}
+	}
+	for _, status := range []int{400, 404, 405, 413} {
+		if !refused[status] {
+			t.Errorf("nothing was answered %d", status)
+		}
+	}
+}
+
+var variable = regexp.MustCompile(`\{[^}]*\}`)

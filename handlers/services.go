@@ -54,9 +54,9 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	out.ingest = ingest.New(ingest.Config{
 		Log: log, Transactions: p.transactions, Known: known,
 		NewID: delivery.NewID, KeyID: delivery.KeyID, ValidID: delivery.ValidID,
-		Past: pastOperations(definition), Now: p.now,
+		Past: pastOperations(definition), Keep: s.Budgets.DocumentTTL, Now: p.now,
 	})
-	out.progress = progress.New(p.transactions, known)
+	out.progress = progress.New(p.transactions, p.outside, known)
 	out.schedule = schedule.New(run)
 	out.supervise = supervise.New(run, out.schedule)
 	out.notify = newNotify(s, logger, p, run)
@@ -70,7 +70,7 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	out.relay = relay.New(relay.Config{
 		Queue: s.DeliveriesQueue, Sender: p.sender, Quarantine: out.quarantine,
 		Checkpoints: p.checkpoints, Reader: p.reader, Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
-		Now: p.now, Logger: logger,
+		Lost: p.signals.metrics.Lost, Now: p.now, Logger: logger,
 	})
 	return out, out.addBackends(s, p)
 }
@@ -84,7 +84,7 @@ func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 		return nil, err
 	}
 	return runner.New(runner.Config{
-		Definition: definition, Store: p.transactions, Caller: attempts{caller, p.signals}, Sender: wakeSender{p.sender, p.signals},
+		Definition: definition, Store: p.transactions, Outside: p.outside, Caller: attempts{caller, p.signals}, Sender: wakeSender{p.sender, p.signals},
 		Queues: map[workflow.Queue]string{
 			workflow.QueueDeliveries: s.DeliveriesQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,

@@ -9,13 +9,15 @@ import (
 )
 
 // sweep finds the work that nobody does: the transactions whose wake is overdue,
-// and the events that the trigger has skipped. Neither waits for the other. An
+// the events that the trigger has skipped, and the dead letters that no function
+// can be given. None waits for another. An
 // error is logged by the caller; the next run of the timer finds what was left.
 func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 	var events int
-	var behind error
+	var behind, kept error
 	var group sync.WaitGroup
 	group.Go(func() { events, behind = a.services.relay.CatchUp(ctx) })
+	group.Go(func() { kept = a.drain(ctx) })
 	woken, err := a.services.supervise.Sweep(ctx)
 	group.Wait()
 	if woken > 0 {
@@ -24,5 +26,15 @@ func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 	if events > 0 {
 		a.logger.InfoContext(ctx, "skipped events relayed", "count", events)
 	}
-	return errors.Join(err, behind)
+	return errors.Join(err, behind, kept)
+}
+
+// drain moves what no function can be given into the quarantine.
+func (a *App) drain(ctx context.Context) error {
+	var errs []error
+	for _, queue := range []string{a.settings.DeliveriesQueue, a.settings.CompensationsQueue, a.settings.NotificationsQueue} {
+		_, err := a.undeliverable(ctx, queue, a.services.quarantine.DeadLetter)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

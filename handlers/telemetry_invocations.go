@@ -195,7 +195,7 @@ func (o *observer) Event(ctx context.Context, i *customhandler.Invocation) (cont
 // message begins the span of a message.
 func (o *observer) message(ctx context.Context, i *customhandler.Invocation, from source) (context.Context, trace.Span) {
 	if at, err := i.Metadata.Time("EnqueuedTimeUtc"); err == nil {
-		o.metrics.QueueAge(ctx, from.destination, o.now().Sub(at))
+		o.metrics.QueueAge(ctx, from.destination, at, o.now())
 	}
 	host := trace.SpanContextFromContext(ctx)
 	if properties, err := i.Metadata.Object("ApplicationProperties"); err == nil {
@@ -226,7 +226,7 @@ func (o *observer) message(ctx context.Context, i *customhandler.Invocation, fro
 func (o *observer) batch(ctx context.Context, i *customhandler.Invocation, from source) (context.Context, trace.Span, int) {
 	times, err := i.Metadata.Times("EnqueuedTimeUtcArray")
 	if err == nil && len(times) > 0 {
-		o.metrics.QueueAge(ctx, from.destination, o.now().Sub(times[0]))
+		o.metrics.QueueAge(ctx, from.destination, times[0], o.now())
 	}
 	ctx, span := o.tracer.Start(ctx, "process "+from.destination, trace.WithSpanKind(trace.SpanKindConsumer))
 	if !span.IsRecording() {

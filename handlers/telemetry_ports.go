@@ -219,7 +219,7 @@ func verdictOf(r runner.Request, o workflow.Outcome) string {
 // changed measures a transaction that has come to another state.
 func (s signals) changed(now func() time.Time) func(context.Context, workflow.State, *workflow.Progress) {
 	return func(ctx context.Context, _ workflow.State, p *workflow.Progress) {
-		s.metrics.Reached(ctx, string(p.State), now().Sub(askedAt(p)))
+		s.metrics.Reached(ctx, string(p.State), askedAt(p), now())
 		switch p.State {
 		case workflow.Compensating:
 			s.metrics.Compensation(ctx, string(p.Cause))
@@ -236,7 +236,9 @@ func askedAt(p *workflow.Progress) time.Time {
 	at := p.AcceptedAt.Time
 	for _, o := range p.Operations {
 		taken := o.Kind == workflow.OperationCancel || o.Revision > 1
-		if taken && o.State != workflow.OperationRefused && o.State != workflow.OperationSuperseded && o.AcceptedAt.After(at) {
+		// A cancel that was taken up has done something even if it was refused then.
+		refused := o.State == workflow.OperationRefused && (o.Kind != workflow.OperationCancel || o.Revision == 0)
+		if taken && !refused && o.State != workflow.OperationSuperseded && o.AcceptedAt.After(at) {
 			at = o.AcceptedAt.Time
 		}
 	}

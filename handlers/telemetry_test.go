@@ -252,8 +252,8 @@ func TestLogLinesOfADelivery(t *testing.T) {
 func TestLinesThatAlertsCount(t *testing.T) {
 	r := newRecorded(t, "DEAD_LETTERS", "1", "CALL_ATTEMPTS", "1")
 	open := r.open()
-	body := encode(t, message.Envelope{TransactionID: open.ID, Wake: open.Wake})
 	for range 3 {
+		body := encode(t, message.Envelope{TransactionID: open.ID, Wake: r.transactions.Get(open.ID).Wake})
 		r.deliver("DeadLetterDeliveries", "m-1", body, map[string]any{"DeadLetterReason": "made up"})
 	}
 	r.deliver("Schedule", "m-2", []byte("rubbish"), nil)

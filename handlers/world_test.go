@@ -26,6 +26,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -49,14 +50,17 @@ type world struct {
 	queue        *workflowtest.Queue
 	transactions *workflowtest.Store
 	requests     *requests
+	outside      *workflowtest.Outside
 	quarantine   *quarantinetest.Memory
 	receiver     *receiver
-	down         atomic.Bool  // all ports fail
-	backendsDown atomic.Bool  // the backends' own storage fails
-	ahead        atomic.Int64 // how far its clock is ahead, in nanoseconds
-	ports        ports
-	settings     settings.Settings
-	next         int // the sequence number of the next event
+	// undeliverable are the dead letters that no function can be given, by queue.
+	undeliverable map[string][]quarantine.Message
+	down          atomic.Bool  // all ports fail
+	backendsDown  atomic.Bool  // the backends' own storage fails
+	ahead         atomic.Int64 // how far its clock is ahead, in nanoseconds
+	ports         ports
+	settings      settings.Settings
+	next          int // the sequence number of the next event
 }
 
 // environment is a working one with some changes.
@@ -97,6 +101,7 @@ func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 	w.queue = workflowtest.NewQueue(gate, w.now)
 	w.transactions = workflowtest.NewStore(gate)
 	w.requests = &requests{kept: map[string]ingest.Request{}, down: &w.down}
+	w.outside = workflowtest.NewOutside(gate)
 	w.checkpoints = &checkpoints{kept: map[string]relay.Checkpoint{}}
 	w.quarantine = quarantinetest.NewMemory(gate)
 	tokens, err := openTokens(s, &credentials{})
@@ -110,13 +115,14 @@ func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 	w.settings = s
 	w.ports = ports{
 		stores: stores{
-			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, quarantine: w.quarantine, checkpoints: w.checkpoints,
+			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints,
 			accounts: memory[account.Account](w), packages: memory[record.Record[parcel.Content]](w),
 			bookings: memory[record.Record[transportation.Booking]](w), assignments: memory[record.Record[drone.Assignment]](w),
 			deliveries: memory[record.Record[backenddelivery.Content]](w), drones: &dronetest.Memory{Docs: recordtest.Memory[drone.Drone]{Before: w.fault}},
 		},
 		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, signals: signals, now: w.now,
-		checks: []check{{"eventHubs", w.reach}, {"serviceBus", w.reach}, {"cosmosDB", w.reach}},
+		undeliverable: w.undelivered,
+		checks:        []check{{"eventHubs", w.reach}, {"serviceBus", w.reach}, {"cosmosDB", w.reach}},
 	}
 	w.receiver = &receiver{down: &w.down, heard: map[string]string{}}
 	if s.Notify.On() {
@@ -140,6 +146,20 @@ func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 }
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+func (w *world) undelivered(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error) {
+	if w.down.Load() {
+		return 0, errors.New("connection refused")
+	}
+	kept := 0
+	for ; len(w.undeliverable[queue]) > 0; kept++ {
+		if err := keep(ctx, w.undeliverable[queue][0]); err != nil {
+			return kept, err
+		}
+		w.undeliverable[queue] = w.undeliverable[queue][1:]
+	}
+	return kept, nil
+}
 
 func memory[T any](w *world) *recordtest.Memory[T] { return &recordtest.Memory[T]{Before: w.fault} }
 

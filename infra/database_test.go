@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -30,7 +31,7 @@ var filters = map[string][]string{
 	"quarantine":   {"reason", "state", "transactionId"},
 	"packages":     {"ownerId"},
 	"deliveries":   {"ownerId"},
-	"drones":       {"busyUntil"},
+	"drones":       {"busyUntil", "gap"},
 }
 
 // databaseAccount: the consistency that the code relies on, one region, one
@@ -212,7 +213,7 @@ func queryAll(t *testing.T, db *cosmosdb.Database) {
 	_, _, err2 := transactions.OverdueNotices(ctx, workflow.At(now), "")
 	_, _, err3 := transactions.ByState(ctx, workflow.Running, "")
 	_, _, err4 := entries.Page(ctx, quarantine.Filter{Source: "s", Reason: "r", TransactionID: "t", State: "Open"}, "")
-	_, _, err5 := drones.Free(ctx, "zone", now, "")
+	_, _, err5 := drones.Free(ctx, "zone", drone.Window{}, "")
 	_, _, err6 := drones.Zone(ctx, "zone", "")
 	for _, err := range []error{err1, err2, err3, err4, err5, err6} {
 		if err != nil {

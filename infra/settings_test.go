@@ -17,6 +17,7 @@ import (
 var readElsewhere = map[string]string{
 	"APPLICATIONINSIGHTS_CONNECTION_STRING":                    "the host: Microsoft Learn, App settings reference for Azure Functions",
 	"APPLICATIONINSIGHTS_AUTHENTICATION_STRING":                "the host: Microsoft Learn, App settings reference for Azure Functions",
+	"FUNCTIONS_REQUEST_BODY_SIZE_LIMIT":                        "the host: Microsoft Learn, app settings reference for Azure Functions",
 	"AzureFunctionsJobHost__functions__*":                      "the host and the handler: Microsoft Learn, host.json reference, functions, Override host.json values",
 	"AzureWebJobsStorage":                                      "the host: Microsoft Learn, App settings reference for Azure Functions",
 	"AzureWebJobsStorage__accountName":                         "the host: Microsoft Learn, Connecting to host storage with an identity",

@@ -19,7 +19,7 @@ import (
 type chaosFlags struct {
 	deliveries, instances, treeKills int
 	seed                             uint64
-	duration, settle                 time.Duration
+	duration, settle, clocks         time.Duration
 	faults, policy, dir              string
 	crashes, keep, json              bool
 }
@@ -28,15 +28,16 @@ type chaosFlags struct {
 // tree is killed their pauses begin anew, and since a handler reads at its start
 // where it is to die next; and more transactions that can't be undone, so that
 // some are Stuck.
-const usualFaults = "all,handler.kill=30,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.03"
+const usualFaults = "all,handler.kill=30,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.1"
 
 func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.deliveries, "deliveries", 1500, "delivery requests to send, besides repeats and malformed ones")
 	flags.Uint64Var(&f.seed, "seed", 1, "what the requests, the faults and the kills are derived from")
-	flags.DurationVar(&f.duration, "duration", 30*time.Second, "how long to send and to break")
+	flags.DurationVar(&f.duration, "duration", 45*time.Second, "how long to send and to break")
 	flags.StringVar(&f.faults, "faults", usualFaults, "what to break: all, none, or words such as cosmos,servicebus.busy=0.3,-amqp.drop")
 	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, each with its own handler")
 	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and start it again")
+	flags.DurationVar(&f.clocks, "clocks-apart", 4*time.Second, "how far the clocks of instances are apart; up to 4s")
 	flags.BoolVar(&f.crashes, "crash-points", true, "let handlers die before and after each of their effects")
 	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "the longest time to come to rest after the faults")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
@@ -69,8 +70,8 @@ func reference() chaos.Policy {
 
 // line is the command line that repeats the run.
 func (f *chaosFlags) line() string {
-	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -faults '%s' -instances %d -tree-kills %d -crash-points=%t -settle %v -policy %s",
-		f.deliveries, f.seed, f.duration, f.faults, f.instances, f.treeKills, f.crashes, f.settle, f.policy)
+	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v -policy %s",
+		f.deliveries, f.seed, f.duration, f.faults, f.instances, f.treeKills, f.clocks, f.crashes, f.settle, f.policy)
 }
 
 // runChaos proves the promises under faults.
@@ -130,14 +131,14 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	}
 	config := chaos.Config{
 		Command: []string{self, "serve"}, Dir: dir, Policy: chaos.Policy{
-			Name: "this app", CrashPoints: f.crashes, Notifies: true,
+			Name: "this app", CrashPoints: f.crashes, Notifies: true, Signs: true,
 			Stage: func(ctx context.Context, out string) error {
 				_, err := staged(ctx, stage.Local, out)
 				return err
 			},
 		},
 		Deliveries: f.deliveries, Seed: f.seed, Duration: f.duration, Faults: plan,
-		Instances: f.instances, TreeKills: f.treeKills, Settle: f.settle, Keep: f.keep,
+		Instances: f.instances, TreeKills: f.treeKills, Clocks: f.clocks, Settle: f.settle, Keep: f.keep,
 		Version: strings.TrimSpace(built.String()), Line: f.line(),
 		Notice: func(text string) { d.note("%s", text) }, Progress: d.chaos,
 	}
@@ -153,6 +154,14 @@ func showReports(c console, d *display, app, other *chaos.Report) error {
 	}
 	if app.OK() {
 		return nil
+	}
+	if app.Kept() {
+		var below []string
+		for _, b := range app.Below() {
+			below = append(below, fmt.Sprintf("%s: wanted %d, seen %d", b.Name, b.Wanted, b.Seen))
+		}
+		return fmt.Errorf("the run proves nothing, too little has happened: %s; the data is kept: serve -data %s",
+			strings.Join(below, "; "), relative(app.Data))
 	}
 	return fmt.Errorf("a promise is broken; the data is kept: serve -data %s, and the logs are in %s",
 		relative(app.Data), relative(filepath.Dir(app.Data)))

@@ -81,6 +81,19 @@ func TestChaosFindsWhatIsLost(t *testing.T) {
 	}
 }
 
+// Ensure that a run in which too little has happened fails, and names what.
+func TestChaosThatProvesNothing(t *testing.T) {
+	var out bytes.Buffer
+	report := &chaos.Report{Settled: true, Bounds: []chaos.Bound{{Name: "accepted", Wanted: 70}, {Name: "completed", Wanted: 40, Seen: 40}}}
+	err := showReports(console{out: &out}, newDisplay(&out, false), report, nil)
+	if err == nil || !strings.Contains(err.Error(), "accepted: wanted 70, seen 0;") || strings.Contains(err.Error(), "completed") {
+		t.Errorf("error %v", err)
+	}
+	if !strings.Contains(out.String(), "BELOW ITS BOUND") {
+		t.Errorf("the report does not show it:\n%s", out.String())
+	}
+}
+
 // loseDelivery removes a delivery from its backend's storage.
 func loseDelivery(ctx context.Context, s invariant.Source) (string, error) {
 	database, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: s.CosmosDB}, cosmosdb.Options{Database: s.Database})
@@ -114,6 +127,7 @@ func TestMistakesInTheCallOfChaos(t *testing.T) {
 		"faults":     {[]string{"-faults", "gremlins"}, `there is no fault "gremlins"`},
 		"policy":     {[]string{"-policy", "hope"}, `-policy "hope": use app or reference`},
 		"kills":      {[]string{"-tree-kills", "-1"}, "-tree-kills -1: use 0 to 20"},
+		"clocks":     {[]string{"-clocks-apart", "5s"}, "-clocks-apart 5s: use 0s to 4s"},
 		"instances":  {[]string{"-instances", "0"}, "-instances 0: use 1 to 16"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,7 @@ type childConfig struct {
 	settingsFile string
 	profile      string
 	instances    int // that share the acts of the plan of faults, with those that are no children
+	clocks       clocks
 	log          *logFile
 	notice       func(string)
 }
@@ -40,7 +41,9 @@ func startChildren(n int, c childConfig) *children {
 	all := &children{cancel: cancel}
 	for i := range n {
 		name := fmt.Sprintf("instance %d", i+2)
-		all.wg.Go(func() { c.keepRunning(ctx, name) })
+		child := c
+		child.settings = c.clocks.in(c.settings, i+2)
+		all.wg.Go(func() { child.keepRunning(ctx, name) })
 	}
 	return all
 }

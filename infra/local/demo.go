@@ -34,7 +34,11 @@ func demo(ctx context.Context, c console) error {
 		return err
 	}
 	defer running.close()
-	summary, err := runWorkload(ctx, d, running, *seed, *deliveries)
+	var summary *workload.Summary
+	err = running.system.During(ctx, func(ctx context.Context) (err error) {
+		summary, err = runWorkload(ctx, d, running, *seed, *deliveries)
+		return err
+	})
 	if err != nil {
 		return err
 	}

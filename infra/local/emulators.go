@@ -53,10 +53,5 @@ func emulators(ctx context.Context, c console) error {
 	d.note("Service Bus, Event Hubs   %s", e.ServiceBus)
 	d.note("Cosmos DB                 %s", e.CosmosDB)
 	d.note("\nserving; Ctrl-C stops everything")
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-s.Failed():
-		return err
-	}
+	return s.Wait(ctx)
 }

@@ -59,7 +59,7 @@ func opsVerbs() []opsVerb {
 			f.StringVar(&c.state, "state", "Stuck", "the `state`")
 		}, listTransactions},
 		{"show", "ID", "all that is known of a transaction, and what can be done", nil, showTransaction},
-		{"retry", "ID", "have a Stuck transaction undone again", acting, func(ctx context.Context, c *opsCall) error {
+		{"retry", "ID", "have a Stuck transaction go on, with its undoing or with its run", acting, func(ctx context.Context, c *opsCall) error {
 			return c.transactionActed(c.client.Retry(ctx, c.words[0], operate.Actor{By: c.by, Why: c.why}))
 		}},
 		{"giveup", "ID", "end a Stuck transaction that can't be undone", acting, func(ctx context.Context, c *opsCall) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -106,6 +107,49 @@ func TestKilledInstanceIsReplaced(t *testing.T) {
 	r.until(t, "instance 2 ended: signal: killed; a new one takes its place")
 	r.until(t, `"handler started"`)
 	wantGone(t, r.handlers[1:])
+}
+
+// Ensure that a demo whose store can't write ends with the error, at once, and
+// leaves nothing behind: it must not wait for answers that can't come.
+func TestDemoEndsWithTheStore(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	p := launch(t, "demo", "-app", app, "-instances", "2", "-data", folder, "-http", "0", "-amqp", "0", "-cosmos", "0")
+	p.until(t, "sending ")
+	if err := os.RemoveAll(folder); err != nil { // no file can be made in it from now on
+		t.Fatal(err)
+	}
+	lines := p.until(t, "local: ")
+	want := "nothing can be kept in " + folder + " any more: "
+	if last := lines[len(lines)-1]; !strings.Contains(last, want) || !strings.Contains(last, "mend the cause and start again") {
+		t.Errorf("%s, want %q in it, and what to do", last, want)
+	}
+	var exit *exec.ExitError
+	if err := p.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitError {
+		t.Errorf("ended: %v, want exit code %d", err, exitError)
+	}
+	if took := time.Since(failedAt(t)); took > 5*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+}
+
+// failedAt is when the store has failed, as the log of the runtime tells.
+func failedAt(t *testing.T) time.Time {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(app), "local", "log.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var entry struct {
+			Msg  string
+			Time time.Time
+		}
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "the store failed" {
+			return entry.Time
+		}
+	}
+	t.Fatal("the log doesn't tell that the store has failed")
+	return time.Time{}
 }
 
 // Ensure that the plan of faults holds in the further instances as well, though

@@ -29,6 +29,7 @@ type serveFlags struct {
 	trace     string
 	settings  string // only serve
 	split     bool   // only serve
+	clocks    clocks
 }
 
 func (f *serveFlags) define(flags *flag.FlagSet) {
@@ -40,6 +41,7 @@ func (f *serveFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
 	f.data.define(flags)
 	f.faults.define(flags)
+	flags.Var(&f.clocks, "clocks", "how far the clock of each instance is off, in `order`, such as 2s,-2s")
 	flags.StringVar(&f.trace, "trace", "", "`file` to which all handlers append their spans, as lines of OTLP in JSON")
 	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
 }
@@ -84,7 +86,7 @@ func serve(ctx context.Context, c console) error {
 		return err
 	}
 	defer running.close()
-	if err := running.seed(ctx, d); err != nil {
+	if err := running.system.During(ctx, func(ctx context.Context) error { return running.seed(ctx, d) }); err != nil {
 		return err
 	}
 	showFunctions(d, "functions", running.system.Instance.Host().Functions())
@@ -120,6 +122,7 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	r := &running{log: log}
 	faults := fault.New()
 	hosts := f.instances
+	set = f.clocks.in(set, 1)
 	if f.split {
 		hosts++
 	}
@@ -136,7 +139,7 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	r.others = startChildren(f.instances-1, childConfig{
 		app: app, endpoints: r.system.Endpoints(), settings: r.system.Settings(), settingsFile: f.settings,
 		profile: f.faults.profileName, instances: hosts, log: log,
-		notice: func(text string) { d.note("%s", text) },
+		clocks: f.clocks, notice: func(text string) { d.note("%s", text) },
 	})
 	e := r.system.Endpoints()
 	d.note("function app              http://%s", e.HTTP)
@@ -184,9 +187,12 @@ func (r *running) url() string { return "http://" + r.system.Endpoints().HTTP }
 
 func (r *running) wait(ctx context.Context) error { return r.system.Wait(ctx) }
 
-// close stops everything; what goes wrong on the way is in the log.
+// close stops everything; what goes wrong on the way is in the log. The further
+// instances of a system that is broken end with this process, like the rest of it.
 func (r *running) close() {
-	r.others.close()
+	if !r.system.Broken() {
+		r.others.close()
+	}
 	if err := r.system.Close(); err != nil {
 		r.log.logger.Error("stop", "error", err)
 	}

@@ -207,7 +207,7 @@ var metricRules = [
 var logRules = [
   {
     key: 'lost-events'
-    title: 'Accepted requests expired before they were relayed'
+    title: 'Accepted requests were not relayed, and the hub has them no longer'
     severity: 0
     window: 'PT15M'
     frequency: 'PT5M'
@@ -215,6 +215,7 @@ var logRules = [
     query: '''
 AppTraces
 | where Message has "events expired before they were relayed"
+    or Message has "the hub was recreated"
 '''
   }
   {

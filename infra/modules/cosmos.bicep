@@ -26,7 +26,8 @@ type appPrincipals = {
   backends: string
 }
 
-// As in shared/cosmosdb/spec.go. ttl: 0 is for ever, -1 by the document's own.
+// As in shared/cosmosdb/spec.go. ttl: 0 is for ever, -1 by the document's own,
+// which counts in place of any other, too.
 // indexed are the paths that our queries filter by, besides id and partition
 // key; each path more makes each write dearer.
 var containers = [
@@ -39,7 +40,7 @@ var containers = [
   { name: 'bookings', app: 'backends', partitionKey: '/id', ttl: -1, indexed: [] }
   { name: 'assignments', app: 'backends', partitionKey: '/id', ttl: -1, indexed: [] }
   { name: 'deliveries', app: 'backends', partitionKey: '/id', ttl: -1, indexed: ['/ownerId/?'] }
-  { name: 'drones', app: 'backends', partitionKey: '/zone', ttl: 0, indexed: ['/busyUntil/?'] }
+  { name: 'drones', app: 'backends', partitionKey: '/zone', ttl: 0, indexed: ['/busyUntil/?', '/gap/?'] }
 ]
 
 // Cosmos DB Built-in Data Contributor.

@@ -121,6 +121,9 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     AzureWebJobsStorage__credential: 'managedidentity'
     AzureWebJobsStorage__clientId: identityClientId
     AZURE_CLIENT_ID: identityClientId
+    // The host reads a JSON body whole before the handler, which takes 64 KiB,
+    // sees any of it.
+    FUNCTIONS_REQUEST_BODY_SIZE_LIMIT: '1048576'
   }, toObject(range(0, length(functions)), i => 'AzureFunctionsJobHost__functions__${i}', i => functions[i]), settings)
 }
 

@@ -26,7 +26,7 @@ const (
 	codeCancelled  = "cancelled"  // the caller gave up
 	codeBroken     = "broken"     // the connection broke
 	codeUnreadable = "unreadable" // the answer is no JSON, too large, or broke off
-	codeStatus     = "status"     // an error without a problem document
+	codeStatus     = "status"     // an error without a problem document of a type
 )
 
 // maxMessage bounds the text of a failure, in bytes.
@@ -43,36 +43,42 @@ type answer struct {
 
 // classify gives the two verdicts on an answer:
 //
-//	2xx, readable              succeeded   yes
-//	429                        later       no
-//	401, our own forbidden     later       no
-//	other 4xx but 408          never       no
-//	all others                 later       maybe
+//	2xx, readable                             succeeded   yes
+//	429                                       later       no
+//	401, our own forbidden                    later       no
+//	other 4xx but 408, with a problem's type  never       no
+//	all others                                later       maybe
+//
+// Never is the backend's own word, and that is a problem document. A 4xx without
+// one comes from what lies before the backend: a stopped app (403, 404), a
+// gateway or a server that reads no such request (400, 405, 413, 421, 431), one
+// that did not wait for the answer (499). It says nothing of the business, and
+// nothing of what the backend has done: only 401 and 429 are given before a call
+// is looked at.
 //
 // Who is not let in has learnt nothing of the business: a role that is missing,
 // or not known yet everywhere, puts the transactions off and rejects none.
 func classify(a answer, now time.Time) workflow.Outcome {
-	switch {
-	case a.status >= 200 && a.status <= 299:
+	if a.status >= 200 && a.status <= 299 {
 		return success(a)
-	case a.status == http.StatusRequestTimeout, a.status < 400, a.status > 499:
-		return failed(a, workflow.RetryLater, workflow.EffectMaybe, now)
-	case a.status == http.StatusTooManyRequests, isLockedOut(a):
-		return failed(a, workflow.RetryLater, workflow.EffectNo, now)
-	default:
-		return failed(a, workflow.RetryNever, workflow.EffectNo, now)
 	}
-}
-
-// isLockedOut reports whether the backend did not look at the call, since it does
-// not know this app or does not let it in. A 403 of another kind is a word on
-// what was asked for.
-func isLockedOut(a answer) bool {
-	if a.status == http.StatusForbidden {
-		code, _ := describe(a)
-		return code == problem.Forbidden.ID
+	p, isWord := read(a)
+	o := workflow.Outcome{
+		Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: a.status, Type: codeStatus,
+		Message:    fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)),
+		RetryAfter: retryAfter(a.header.Get("Retry-After"), now),
 	}
-	return a.status == http.StatusUnauthorized
+	if isWord {
+		o.Type, o.Message = p.Type, short(p.Error())
+	}
+	switch {
+	case a.status == http.StatusTooManyRequests, a.status == http.StatusUnauthorized,
+		a.status == http.StatusForbidden && o.Type == problem.Forbidden.ID:
+		o.Effect = workflow.EffectNo
+	case a.status >= 400 && a.status <= 499 && a.status != http.StatusRequestTimeout && isWord:
+		o.Retry, o.Effect = workflow.RetryNever, workflow.EffectNo
+	}
+	return o
 }
 
 // success takes over the result. An answer that can't be read is none: without
@@ -91,23 +97,18 @@ func success(a answer) workflow.Outcome {
 	return workflow.Outcome{Effect: workflow.EffectYes, Status: a.status, Result: body}
 }
 
-func failed(a answer, retry workflow.Retry, effect workflow.Effect, now time.Time) workflow.Outcome {
-	code, message := describe(a)
-	return workflow.Outcome{
-		Retry: retry, Effect: effect, Status: a.status, Type: code, Message: message,
-		RetryAfter: retryAfter(a.header.Get("Retry-After"), now),
-	}
-}
-
-// describe reads the problem document of a failure, if there is one.
-func describe(a answer) (code, message string) {
+// read returns the problem document of a failure, if there is one with a type of
+// its own: about:blank says no more than the status does (RFC 9457, section
+// 4.2.1), and anybody's server says it.
+func read(a answer) (problem.Problem, bool) {
 	media, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
 	var p problem.Problem
-	if a.err == nil && err == nil && media == problem.ContentType && p.UnmarshalJSON(a.body) == nil && p.Type != "" {
-		p.Status = a.status // the document's is advice only
-		return p.Type, short(p.Error())
+	if a.err != nil || err != nil || media != problem.ContentType || p.UnmarshalJSON(a.body) != nil ||
+		p.Type == "" || p.Type == "about:blank" {
+		return problem.Problem{}, false
 	}
-	return codeStatus, fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))
+	p.Status = a.status // the document's is advice only
+	return p, true
 }
 
 // notSent is the verdict on a call that never left.

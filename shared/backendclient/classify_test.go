@@ -15,25 +15,42 @@ import (
 
 var now = time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC)
 
-// Every status gives the verdicts that the workflow is built on.
+// Every status gives the verdicts that the workflow is built on: a 4xx rejects a
+// step only as the backend's own word, which is a problem document with a type.
 func TestClassifyEveryStatus(t *testing.T) {
+	document := http.Header{"Content-Type": {problem.ContentType}}
 	for status := 100; status <= 599; status++ {
-		got := classify(answer{status: status, header: http.Header{}}, now)
-		retry, effect := workflow.RetryLater, workflow.EffectMaybe
-		switch {
-		case status >= 200 && status < 300:
-			retry, effect = workflow.RetryNone, workflow.EffectYes
-		case status == 408:
-		case status == 401, status == 429:
-			effect = workflow.EffectNo
-		case status >= 400 && status < 500:
-			retry, effect = workflow.RetryNever, workflow.EffectNo
-		}
-		if got.Retry != retry || got.Effect != effect || got.Status != status {
-			t.Errorf("%d: got %+v", status, got)
-		}
-		if (got.Message == "") != (retry == workflow.RetryNone) {
-			t.Errorf("%d: message %q", status, got.Message)
+		for _, answered := range []struct {
+			by     string
+			isWord bool
+			a      answer
+		}{
+			{"nobody", false, answer{status: status, header: http.Header{}}},
+			{"a platform", false, answer{status: status, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<h1>403 - This web app is stopped.</h1>")}},
+			{"a platform with JSON", false, answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(`{"type":"x"}`)}},
+			{"a document without a type", false, answer{status: status, header: document, body: []byte(`{"title":"No"}`)}},
+			{"a document of no type", false, answer{status: status, header: document, body: []byte(`{"type":"about:blank","title":"No"}`)}},
+			{"a document that is cut off", false, answer{status: status, header: document, body: []byte(`{"type":"x"}`), err: errors.New("cut")}},
+			{"the backend", true, answer{status: status, header: document, body: []byte(`{"type":"x","title":"No"}`)}},
+		} {
+			retry, effect := workflow.RetryLater, workflow.EffectMaybe
+			switch {
+			case status >= 200 && status < 300 && (answered.by == "a platform" || answered.a.err != nil):
+			case status >= 200 && status < 300:
+				retry, effect = workflow.RetryNone, workflow.EffectYes
+			case status == 408:
+			case status == 401, status == 429:
+				effect = workflow.EffectNo
+			case status >= 400 && status < 500 && answered.isWord:
+				retry, effect = workflow.RetryNever, workflow.EffectNo
+			}
+			got := classify(answered.a, now)
+			if got.Retry != retry || got.Effect != effect || got.Status != status {
+				t.Errorf("%d of %s: got %+v", status, answered.by, got)
+			}
+			if (got.Message == "") != (retry == workflow.RetryNone) {
+				t.Errorf("%d of %s: message %q", status, answered.by, got.Message)
+			}
 		}
 	}
 }
@@ -64,9 +81,11 @@ func TestClassify(t *testing.T) {
 		{"the document's status counts for nothing", answer{status: 404, header: document, body: []byte(`{"type":"x","title":"y","status":503}`)},
 			workflow.Outcome{Retry: workflow.RetryNever, Status: 404, Type: "x", Message: "404 y"}},
 		{"problem that is none", answer{status: 400, header: document, body: []byte(`[]`)},
-			workflow.Outcome{Retry: workflow.RetryNever, Status: 400, Type: "status", Message: "400 Bad Request"}},
+			workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 400, Type: "status", Message: "400 Bad Request"}},
 		{"problem broken off", answer{status: 409, header: document, err: errors.New("cut")},
-			workflow.Outcome{Retry: workflow.RetryNever, Status: 409, Type: "status", Message: "409 Conflict"}},
+			workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 409, Type: "status", Message: "409 Conflict"}},
+		{"a stopped app", answer{status: 403, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<html>")},
+			workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 403, Type: "status", Message: "403 Forbidden"}},
 		{"another media type", answer{status: 500, header: http.Header{"Content-Type": {"text/html"}}, body: []byte(`{"type":"x"}`)},
 			workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 500, Type: "status", Message: "500 Internal Server Error"}},
 		{"wait", answer{status: 429, header: http.Header{"Retry-After": {"7"}}},

@@ -213,13 +213,15 @@ func TestTheEffectIsUnknown(t *testing.T) {
 	}
 }
 
-func TestADefinite4xxStaysOneWithoutItsBody(t *testing.T) {
+// Ensure that a 4xx whose document broke off rejects nothing: the repeat gets it
+// again, whole.
+func TestA4xxWithoutItsBodyIsNoWord(t *testing.T) {
 	address := listen(t, func(conn *net.TCPConn) {
 		readRequest(t, conn)
-		_, _ = io.WriteString(conn, "HTTP/1.1 409 Conflict\r\nContent-Length: 20\r\n\r\n{")
+		_, _ = io.WriteString(conn, "HTTP/1.1 409 Conflict\r\nContent-Type: application/problem+json\r\nContent-Length: 20\r\n\r\n{")
 	})
 	c := client(t, "http://"+address, Config{})
-	wantOutcome(t, c.Do(t.Context(), put("{}")), workflow.RetryNever, workflow.EffectNo, "status")
+	wantOutcome(t, c.Do(t.Context(), put("{}")), workflow.RetryLater, workflow.EffectMaybe, "status")
 }
 
 func TestTheCallerGivesUp(t *testing.T) {

@@ -167,8 +167,9 @@ func (b *protected) record(ctx context.Context, o workflow.Outcome) {
 }
 
 // isDown reports whether an outcome looks like an outage: no connection, no
-// answer in time, a broken one, 408 or 5xx. A service that refuses, be it
-// because it has too much to do (429), is up.
+// answer in time, a broken one, or one that is not the backend's word, such as
+// 408, 5xx and a stopped app's 403. A service that refuses, be it because it has
+// too much to do (429), is up.
 func isDown(o workflow.Outcome) bool {
 	return o.Retry == workflow.RetryLater && o.Status != http.StatusTooManyRequests
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -116,16 +118,21 @@ func TestBreakerOpensAndClosesAgain(t *testing.T) {
 // Ensure that only what looks like an outage opens the breaker.
 func TestWhatOpensTheBreaker(t *testing.T) {
 	status := func(code int) workflow.Outcome { return classify(answer{status: code}, now) }
+	word := func(code int) workflow.Outcome {
+		return classify(answer{status: code, header: http.Header{"Content-Type": {problem.ContentType}}, body: []byte(`{"type":"x"}`)}, now)
+	}
 	for name, tc := range map[string]struct {
 		o     workflow.Outcome
 		opens bool
 	}{
 		"200":                {status(200), false},
-		"404":                {status(404), false},
-		"409":                {status(409), false},
-		"410":                {status(410), false},
+		"404":                {word(404), false},
+		"409":                {word(409), false},
+		"410":                {word(410), false},
 		"429":                {status(429), false},
 		"408":                {status(408), true},
+		"a stopped app":      {status(403), true},
+		"no such app":        {status(404), true},
 		"500":                {status(500), true},
 		"503":                {status(503), true},
 		"no connection":      {notSent(codeNotSent, errTooLarge), true},

@@ -3,6 +3,8 @@ package cosmosdb
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
@@ -137,8 +139,10 @@ func (c *Container) Page(ctx context.Context, q Query) (docs [][]byte, next stri
 	if q.Continuation != "" {
 		options.ContinuationToken = &q.Continuation
 	}
-	for name, value := range q.Parameters {
-		options.QueryParameters = append(options.QueryParameters, azcosmos.QueryParameter{Name: name, Value: value})
+	// In one order: a continuation goes with the query that it was given for, to
+	// the letter.
+	for _, name := range slices.Sorted(maps.Keys(q.Parameters)) {
+		options.QueryParameters = append(options.QueryParameters, azcosmos.QueryParameter{Name: name, Value: q.Parameters[name]})
 	}
 	var r azcosmos.QueryItemsResponse
 	err = c.use(func(client *azcosmos.ContainerClient) (err error) {

@@ -2,7 +2,6 @@ package cosmosdb
 
 import (
 	"context"
-	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 )
@@ -20,14 +19,29 @@ func NewDrones(db *Database) (*Drones, error) {
 
 // Read returns a drone.
 func (s *Drones) Read(ctx context.Context, zone, id string) (drone.Versioned, error) {
-	var v drone.Versioned
-	doc, etag, err := s.c.Read(ctx, zone, id)
+	doc, _, err := s.c.Read(ctx, zone, id)
 	if err != nil {
-		return v, err
+		return drone.Versioned{}, err
 	}
-	v.ETag = etag
-	err = decode(doc, &v.Drone, "read drone", id)
-	return v, err
+	return versioned(doc, id)
+}
+
+// versioned reads a document. Before drones had holds, a document named one
+// transaction, which had the drone until busyUntil; the next write of it writes
+// the hold that is made of that.
+func versioned(doc []byte, id string) (drone.Versioned, error) {
+	var stored struct {
+		drone.Drone
+		ETag          string `json:"_etag"`
+		TransactionID string `json:"transactionId"`
+	}
+	if err := decode(doc, &stored, "read drone", id); err != nil {
+		return drone.Versioned{}, err
+	}
+	if stored.TransactionID != "" && stored.BusyUntil > 0 && stored.Holds == nil {
+		stored.Holds = []drone.Hold{{TransactionID: stored.TransactionID, Window: drone.Window{Until: stored.BusyUntil}}}
+	}
+	return drone.Versioned{Drone: stored.Drone, ETag: stored.ETag}, nil
 }
 
 // Create stores a new drone.
@@ -54,36 +68,31 @@ func (s *Drones) Replace(ctx context.Context, d drone.Drone, etag string) error 
 // choose different ones, and few, since a search needs one.
 const freePage = 32
 
-// Free returns a page of a zone's free drones.
-func (s *Drones) Free(ctx context.Context, zone string, now time.Time, continuation string) ([]drone.Versioned, string, error) {
-	return s.page(ctx, Query{
-		Text:         "SELECT * FROM c WHERE c.busyUntil <= @now",
-		Parameters:   map[string]any{"@now": now.UnixMilli()},
+// Free returns a page of a zone's drones that may be free for a time.
+func (s *Drones) Free(ctx context.Context, zone string, w drone.Window, continuation string) ([]drone.Versioned, string, error) {
+	return drones(s.c.Page(ctx, Query{
+		Text:         "SELECT * FROM c WHERE c.busyUntil <= @from OR c.gap >= @length",
+		Parameters:   map[string]any{"@from": w.From, "@length": w.Until - w.From},
 		PartitionKey: &zone, Continuation: continuation, Max: freePage,
-	})
+	}))
 }
 
 // Zone returns a page of a zone's drones. Invalid for a continuation that no page
 // gave.
 func (s *Drones) Zone(ctx context.Context, zone, continuation string) ([]drone.Versioned, string, error) {
-	return s.page(ctx, Query{Text: "SELECT * FROM c", PartitionKey: &zone, Continuation: continuation})
+	return drones(s.c.list(ctx, Query{Text: "SELECT * FROM c", PartitionKey: &zone, Continuation: continuation}))
 }
 
-func (s *Drones) page(ctx context.Context, q Query) ([]drone.Versioned, string, error) {
-	docs, next, err := s.c.list(ctx, q)
+// drones reads a page of documents.
+func drones(docs [][]byte, next string, err error) ([]drone.Versioned, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	drones := make([]drone.Versioned, len(docs))
+	page := make([]drone.Versioned, len(docs))
 	for i, doc := range docs {
-		var stored struct {
-			drone.Drone
-			ETag string `json:"_etag"`
-		}
-		if err := decode(doc, &stored, "read drone", ""); err != nil {
+		if page[i], err = versioned(doc, ""); err != nil {
 			return nil, "", err
 		}
-		drones[i] = drone.Versioned{Drone: stored.Drone, ETag: stored.ETag}
 	}
-	return drones, next, nil
+	return page, next, nil
 }

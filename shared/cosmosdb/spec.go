@@ -20,7 +20,9 @@ type ContainerSpec struct {
 	// PartitionKey is the path of the partition key, such as "/id".
 	PartitionKey string
 	// DefaultTTLSeconds is the default time to live of the documents: 0 means
-	// that none expires, -1 that those expire which have a ttl of their own.
+	// that none expires, -1 that those expire which have a ttl of their own. Where
+	// it is positive, a document's own ttl counts, be it shorter or longer: requests
+	// and the quarantine follow DOCUMENT_TTL_DAYS, like transactions.
 	DefaultTTLSeconds int
 }
 

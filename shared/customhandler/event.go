@@ -83,7 +83,7 @@ func (e *Events) Handler(function string, fn EventFunc) http.Handler {
 		}
 		ctx := telemetry.With(r.Context(),
 			slog.String(telemetry.KeyFunction, function), slog.String(telemetry.KeyInvocation, i.ID))
-		ctx, ended := e.observe(telemetry.FromHeader(ctx, r.Header.Get), i)
+		ctx, ended := e.observe(telemetry.FromHost(ctx, r.Header.Get), i)
 		ctx, cancel := context.WithTimeout(telemetry.Rooted(ctx), e.c.Timeout)
 		defer cancel()
 		start := time.Now()

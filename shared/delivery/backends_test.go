@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -57,6 +59,9 @@ func newBusiness(t *testing.T) *business {
 		t.Fatal(err)
 	}
 	router, log := mux.NewRouter(), slog.New(slog.DiscardHandler)
+	router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // as the app does
+		problem.Write(w, r, *problem.New(problem.NotFound, ""))
+	})
 	api := router.PathPrefix("/api").Subrouter()
 	for _, routes := range []func(*mux.Router, *slog.Logger){
 		b.accounts.Routes, drones.Routes,

@@ -45,6 +45,7 @@ func Steps() workflow.Definition {
 			After: []string{StepPackage, StepTransportation},
 			Call:  callDrone,
 			Undo:  undo(callDrone),
+			Pivot: true, // it picks the package up
 			Affected: affected(func(a, b Request) bool {
 				return a.Pickup != b.Pickup || a.DropOff != b.DropOff || !a.PickupTime.Equal(b.PickupTime)
 			}),

@@ -44,53 +44,59 @@ func OpenReader(c Connection, o Options, consumerGroup string) (*Reader, error) 
 	return &Reader{client: client, hub: o.Hub, timeout: o.Timeout}, nil
 }
 
-// Partitions returns the ids of the hub's partitions.
-func (r *Reader) Partitions(ctx context.Context) ([]string, error) {
+// Hub returns what the hub is at the moment.
+func (r *Reader) Hub(ctx context.Context) (relay.Hub, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	properties, err := r.client.GetEventHubProperties(ctx, nil)
+	properties, err := within(ctx, func() (azeventhubs.EventHubProperties, error) {
+		return r.client.GetEventHubProperties(ctx, nil)
+	})
 	if err != nil {
-		return nil, judge.Fail(ctx, "read properties of hub", r.hub, err)
+		return relay.Hub{}, judge.Fail(ctx, "read properties of hub", r.hub, err)
 	}
-	return properties.PartitionIDs, nil
+	return relay.Hub{CreatedAt: properties.CreatedOn.UTC(), Partitions: properties.PartitionIDs}, nil
 }
 
-// Last returns the latest event of a partition, as the hub's clock dates it.
-func (r *Reader) Last(ctx context.Context, partition string) (relay.Last, error) {
+// Extent returns what there is of a partition at the moment.
+func (r *Reader) Extent(ctx context.Context, partition string) (relay.Extent, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	properties, err := r.properties(ctx, partition)
+	return r.extent(ctx, partition)
+}
+
+func (r *Reader) extent(ctx context.Context, partition string) (relay.Extent, error) {
+	properties, err := within(ctx, func() (azeventhubs.PartitionProperties, error) {
+		return r.client.GetPartitionProperties(ctx, partition, nil)
+	})
 	if err != nil {
-		return relay.Last{}, err
+		return relay.Extent{}, judge.Fail(ctx, "read properties of partition", r.hub+"/"+partition, err)
 	}
+	first, last := properties.BeginningSequenceNumber, properties.LastEnqueuedSequenceNumber
 	if properties.IsEmpty {
-		return relay.Last{SequenceNumber: -1}, nil
+		first = last + 1
 	}
-	return relay.Last{SequenceNumber: properties.LastEnqueuedSequenceNumber, EnqueuedAt: properties.LastEnqueuedOn}, nil
+	return relay.Extent{First: first, Last: last}, nil
 }
 
-// properties reads the properties of a partition, and gives up when ctx ends. The
-// SDK (2.0.2) waits for the answer without the context of its caller: an answer
-// that does not come would hold the invocation for ever. What is given up ends
-// with its connection.
-func (r *Reader) properties(ctx context.Context, partition string) (azeventhubs.PartitionProperties, error) {
-	var properties azeventhubs.PartitionProperties
+// within returns what read does, and gives up when ctx ends. The SDK (2.0.2)
+// waits for an answer to a request without the context of its caller: one that
+// does not come would hold the invocation for ever. What is given up ends with
+// its connection.
+func within[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	var out T
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		properties, err = r.client.GetPartitionProperties(ctx, partition, nil)
+		out, err = read()
 	}()
-	id := r.hub + "/" + partition
 	select {
 	case <-ctx.Done():
-		return azeventhubs.PartitionProperties{}, judge.Fail(ctx, "read properties of partition", id, context.Cause(ctx))
+		var none T
+		return none, context.Cause(ctx)
 	case <-done:
+		return out, err
 	}
-	if err != nil {
-		return azeventhubs.PartitionProperties{}, judge.Fail(ctx, "read properties of partition", id, err)
-	}
-	return properties, nil
 }
 
 // Between returns the oldest events of a partition with sequence numbers
@@ -100,14 +106,14 @@ func (r *Reader) Between(ctx context.Context, partition string, after, before in
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	id := r.hub + "/" + partition
-	properties, err := r.properties(ctx, partition)
+	extent, err := r.extent(ctx, partition)
 	if err != nil {
 		return nil, err
 	}
 	// Only as many events are asked for as are there: the SDK waits for more.
-	first := max(after+1, properties.BeginningSequenceNumber)
-	end := min(before, properties.LastEnqueuedSequenceNumber+1, first+MaxRead)
-	if first >= end || properties.IsEmpty {
+	first := max(after+1, extent.First)
+	end := min(before, extent.Last+1, first+MaxRead)
+	if first >= end {
 		return nil, nil
 	}
 	client, err := r.client.NewPartitionClient(partition, &azeventhubs.PartitionClientOptions{

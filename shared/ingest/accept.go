@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
@@ -41,6 +42,10 @@ type Config struct {
 	ValidID func(id string) bool
 	// Past reports whether p is past an operation of that kind, and why.
 	Past func(p *workflow.Progress, kind workflow.OperationKind, now time.Time) (reason string, past bool)
+	// Keep is how long a request is kept: as long as a final transaction. Were it
+	// longer, a repeat would be accepted whose transaction is forgotten, and which
+	// is too old to be begun; were it shorter, one would be taken for new.
+	Keep time.Duration
 	Now  func() time.Time
 }
 
@@ -113,26 +118,35 @@ func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) 
 	}
 	kept, err := s.c.Known.Requests.Read(ctx, id)
 	switch {
-	case failure.Is(err, failure.NotFound):
-		return s.known(p, in)
-	case err != nil:
+	case err != nil && !failure.Is(err, failure.NotFound):
 		return Result{}, fmt.Errorf("put transaction %s: %w", id, err)
-	case !kept.same(r):
-		return Result{}, fmt.Errorf("put transaction %s: %w", id, ErrOtherContent)
+	case err != nil || !kept.same(r):
+		return s.known(ctx, p, r, in)
+	case p.Operation(kept.OperationID) != nil: // nothing is to be sent for it any more
+		return Result{TransactionID: id, OperationID: kept.OperationID, Repeated: true}, nil
 	}
 	return s.send(ctx, kept, in, true)
 }
 
-// known answers a Put for a transaction whose request was not kept: its client
-// repeats a Post that was not acknowledged, under the id that it was given.
-func (s *Service) known(p *workflow.Progress, in Input) (Result, error) {
-	same := p.Revision <= 1 && sameJSON(p.Request, in.Body) && workflow.Owns(p.Caller, in.Caller)
-	for _, o := range p.Operations {
-		if o.Kind == workflow.OperationDeliver && same {
-			return Result{TransactionID: p.ID, OperationID: o.ID, Repeated: true}, nil
-		}
+// known answers a Put for a transaction whose document is here though this
+// request was not kept: its client repeats a Post that was not acknowledged, under
+// the id that it was given. The delivery may be on record, whatever was asked of
+// the transaction since, or it is not, and something else that was asked of the
+// transaction was faster.
+func (s *Service) known(ctx context.Context, p *workflow.Progress, r Request, in Input) (Result, error) {
+	i := slices.IndexFunc(p.Operations, func(o workflow.OperationRecord) bool { return o.Kind == workflow.OperationDeliver })
+	if i < 0 {
+		return s.keepAndSend(ctx, r, in, ErrOtherContent)
 	}
-	return Result{}, fmt.Errorf("put transaction %s: %w", p.ID, ErrOtherContent)
+	delivery := p.Operations[i]
+	same := delivery.Hash == r.Hash
+	if delivery.Hash == "" { // an older version received it: only the current request is known
+		same = p.Revision <= 1 && sameJSON(p.Request, in.Body)
+	}
+	if !same || !workflow.Owns(p.Caller, in.Caller) {
+		return Result{}, fmt.Errorf("put transaction %s: %w", p.ID, ErrOtherContent)
+	}
+	return Result{TransactionID: p.ID, OperationID: delivery.ID, Repeated: true}, nil
 }
 
 // sameJSON compares values, not bytes: what comes back from Cosmos DB may be
@@ -163,8 +177,8 @@ func (s *Service) request(id, transactionID string, kind workflow.OperationKind,
 	}
 	return Request{
 		ID: id, TransactionID: transactionID, OperationID: operationID, Operation: kind,
-		Hash: Hash(kind, transactionID, in.Body), Caller: in.Caller,
-		AcceptedAt: s.c.Now().UTC().Truncate(time.Millisecond),
+		Hash: workflow.Hash(kind, transactionID, in.Body), Caller: in.Caller,
+		AcceptedAt: s.c.Now().UTC().Truncate(time.Millisecond), TTL: int(s.c.Keep / time.Second),
 	}, nil
 }
 

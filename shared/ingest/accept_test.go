@@ -187,23 +187,42 @@ func TestKeysBelongToTheirCaller(t *testing.T) {
 	}
 }
 
+// Ensure that a client that repeats a Post under the id that it was given is
+// answered 202, whatever was asked of the transaction in between.
 func TestPutOfAPostThatWasNotAcknowledged(t *testing.T) {
-	stored := func(revision int, request string) *workflow.Progress {
+	const body = `{"a":1,"b":2}`
+	// stored is a document whose delivery came with the given content; "" is
+	// that of an older version, which did not keep what it was.
+	stored := func(revision int, request, content string) *workflow.Progress {
+		delivery := workflow.OperationRecord{ID: "m-10", Kind: workflow.OperationDeliver}
+		if content != "" {
+			delivery.Hash = workflow.Hash(workflow.OperationDeliver, "m-9", []byte(content))
+		}
 		return &workflow.Progress{
 			ID: "m-9", State: workflow.Running, Revision: revision, Request: json.RawMessage(request),
-			Operations: []workflow.OperationRecord{{ID: "m-10", Kind: workflow.OperationDeliver}},
+			Operations: []workflow.OperationRecord{delivery, {ID: "m-11", Kind: workflow.OperationReschedule}},
 		}
 	}
+	early := func(state workflow.State, kind workflow.OperationKind) *workflow.Progress {
+		return &workflow.Progress{ID: "m-9", State: state, Revision: 1, Operations: []workflow.OperationRecord{{ID: "m-11", Kind: kind, Caller: "ann"}}}
+	}
+	fresh, repeated := Result{TransactionID: "m-9", OperationID: "m-1"}, Result{TransactionID: "m-9", OperationID: "m-10", Repeated: true}
 	cases := []struct {
 		name   string
 		p      *workflow.Progress
 		result Result
 		err    error
 	}{
-		{"the event is not there yet", nil, Result{TransactionID: "m-9", OperationID: "m-1"}, nil},
-		{"same", stored(1, `{"b":2, "a":1.0}`), Result{TransactionID: "m-9", OperationID: "m-10", Repeated: true}, nil},
-		{"other", stored(1, `{"a":2}`), Result{}, ErrOtherContent},
-		{"changed since", stored(2, `{"a":1,"b":2}`), Result{}, ErrOtherContent},
+		{"the event is not there yet", nil, fresh, nil},
+		{"a reschedule was faster", early(workflow.Accepted, workflow.OperationReschedule), fresh, nil},
+		{"a cancel was faster", early(workflow.Cancelled, workflow.OperationCancel), fresh, nil},
+		{"same", stored(1, body, body), repeated, nil},
+		{"same, changed since", stored(3, `{"a":9}`, body), repeated, nil},
+		{"other", stored(1, `{"a":2}`, `{"a":2}`), Result{}, ErrOtherContent},
+		{"other, changed to the same since", stored(2, body, `{"a":2}`), Result{}, ErrOtherContent},
+		{"same, of an older version", stored(1, `{"b":2, "a":1.0}`, ""), repeated, nil},
+		{"other, of an older version", stored(1, `{"a":2}`, ""), Result{}, ErrOtherContent},
+		{"changed since, of an older version", stored(2, body, ""), Result{}, ErrOtherContent},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -211,14 +230,61 @@ func TestPutOfAPostThatWasNotAcknowledged(t *testing.T) {
 			if c.p != nil {
 				b.transactions.documents["m-9"] = c.p
 			}
-			r, err := b.Put(t.Context(), "m-9", input(`{"a":1,"b":2}`))
+			r, err := b.Put(t.Context(), "m-9", input(body))
 			if !errors.Is(err, c.err) || r != c.result {
 				t.Errorf("got %+v, %v; want %+v, %v", r, err, c.result, c.err)
 			}
-			if _, kept := b.requests.kept["m-9"]; kept != (c.p == nil) {
-				t.Errorf("request kept: %v", kept)
+			if _, kept := b.requests.kept["m-9"]; kept != (c.result == fresh) || kept != (len(b.log.events) == 1) {
+				t.Errorf("request kept: %v, sent: %d", kept, len(b.log.events))
 			}
 		})
+	}
+}
+
+// Ensure that who takes an id first does not keep away the one whose delivery it
+// turns out to be.
+func TestPutBesideAnothersRequest(t *testing.T) {
+	b := newBench()
+	in := input(`{"a":1}`)
+	in.Caller = "bob"
+	if _, err := b.Put(t.Context(), "m-9", in); err != nil {
+		t.Fatal(err)
+	}
+	b.transactions.documents["m-9"] = &workflow.Progress{ID: "m-9", Caller: "ann", Revision: 1, Operations: []workflow.OperationRecord{
+		{ID: "m-10", Kind: workflow.OperationDeliver, Hash: workflow.Hash(workflow.OperationDeliver, "m-9", []byte(`{"a":1}`))},
+	}}
+	r, err := b.Put(t.Context(), "m-9", input(`{"a":1}`))
+	want(t, r, err, Result{TransactionID: "m-9", OperationID: "m-10", Repeated: true})
+}
+
+// Ensure that a repeat of what is on record is answered, and not sent: its event
+// could outlive the document, and then be too old to be begun.
+func TestRepeatOfWhatIsOnRecordIsNotSent(t *testing.T) {
+	b := newBench()
+	first, err := b.Put(t.Context(), "id", input(`{"a":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.transactions.documents["id"] = &workflow.Progress{ID: "id", State: workflow.Completed, Operations: []workflow.OperationRecord{
+		{ID: first.OperationID, Kind: workflow.OperationDeliver},
+	}}
+	first.Repeated = true
+	again, err := b.Put(t.Context(), "id", input(`{"a":1}`))
+	want(t, again, err, first)
+	if len(b.log.events) != 1 {
+		t.Errorf("%d events", len(b.log.events))
+	}
+}
+
+// Ensure that a request is kept as long as the documents of transactions.
+func TestRequestsAreKeptAsLongAsDocuments(t *testing.T) {
+	b := newBench()
+	b.c.Keep = 21 * 24 * time.Hour
+	if _, err := b.Put(t.Context(), "id", input(`{"a":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.requests.kept["id"].TTL; got != 21*24*60*60 {
+		t.Errorf("it is kept for %d s", got)
 	}
 }
 
@@ -318,19 +384,5 @@ func TestBodyThatCantBeSent(t *testing.T) {
 	b := newBench()
 	if _, err := b.Post(t.Context(), input(""), ""); !failure.Is(err, failure.Invalid) {
 		t.Errorf("post without a body: %v, want invalid", err)
-	}
-}
-
-func TestHashTellsContentsApart(t *testing.T) {
-	seen := map[string]string{}
-	for _, c := range [][3]string{
-		{"deliver", "id", "{}"}, {"cancel", "id", "{}"}, {"deliver", "id2", "{}"},
-		{"deliver", "id", `{"a":1}`}, {"deliver", "i", "d{}"},
-	} {
-		h := Hash(workflow.OperationKind(c[0]), c[1], []byte(c[2]))
-		if other, ok := seen[h]; ok {
-			t.Errorf("%q has the hash of %q", c, other)
-		}
-		seen[h] = fmt.Sprint(c)
 	}
 }

@@ -9,10 +9,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// MaxOperations is how many operations of one kind a transaction takes. They all
-// stay on record in one document, and each is a save that the others wait for.
-const MaxOperations = 50
-
 // Patch accepts a reschedule.
 func (s *Service) Patch(ctx context.Context, id string, in Input, key string) (Result, error) {
 	return s.change(ctx, id, workflow.OperationReschedule, in, key)
@@ -24,8 +20,9 @@ func (s *Service) Delete(ctx context.Context, id string, in Input, key string) (
 }
 
 // change accepts an operation on an accepted transaction. It fails with a
-// *PastError for one that is past it or has had too many of that kind, and with
-// NotFound for an unknown one, and for another caller's.
+// *PastError for one that is past it or has no room for it, and with NotFound for
+// an unknown one, and for another caller's. It judges by the document as it is
+// now: an operation of a burst may be accepted, and end as Refused.
 // With a key a repeat gets the OperationID of the first request, whatever has
 // become of the transaction since.
 func (s *Service) change(ctx context.Context, id string, kind workflow.OperationKind, in Input, key string) (Result, error) {
@@ -33,7 +30,7 @@ func (s *Service) change(ctx context.Context, id string, kind workflow.Operation
 		return Result{}, err
 	}
 	if key == "" {
-		if err := s.changeable(ctx, id, kind, in.Caller); err != nil {
+		if err := s.changeable(ctx, id, kind, in); err != nil {
 			return Result{}, err
 		}
 		r, err := s.request("", id, kind, in)
@@ -58,39 +55,32 @@ func (s *Service) change(ctx context.Context, id string, kind workflow.Operation
 	case !failure.Is(err, failure.NotFound):
 		return Result{}, fmt.Errorf("%s transaction %s: %w", kind, id, err)
 	}
-	if err := s.changeable(ctx, id, kind, in.Caller); err != nil {
+	if err := s.changeable(ctx, id, kind, in); err != nil {
 		return Result{}, err
 	}
 	return s.keepAndSend(ctx, r, in, ErrKeyReused)
 }
 
 // changeable fails if id is unknown or another caller's, or its transaction is
-// past the operation. Whose a transaction is that waits for its delivery, the
+// past the operation or has no room for it. Whose a transaction is that waits for its delivery, the
 // workflow finds out.
-func (s *Service) changeable(ctx context.Context, id string, kind workflow.OperationKind, caller string) error {
+func (s *Service) changeable(ctx context.Context, id string, kind workflow.OperationKind, in Input) error {
 	p, _, err := s.c.Transactions.Read(ctx, id)
 	if failure.Is(err, failure.NotFound) {
-		_, err = s.c.Known.AcceptedAt(ctx, id, caller)
+		_, err = s.c.Known.AcceptedAt(ctx, id, in.Caller)
 		return err
 	}
 	if err != nil {
 		return fmt.Errorf("%s transaction %s: %w", kind, id, err)
 	}
-	if owner, known := p.Owner(); known && !workflow.Owns(owner, caller) {
+	if owner, known := p.Owner(); known && !workflow.Owns(owner, in.Caller) {
 		return failure.New(failure.NotFound, string(kind)+" transaction", id, errors.New("it is another caller's"))
 	}
 	if reason, past := s.c.Past(p, kind, s.c.Now()); past {
 		return &PastError{TransactionID: id, State: p.State, Reason: reason}
 	}
-	had := 0
-	for _, o := range p.Operations {
-		if o.Kind == kind {
-			had++
-		}
-	}
-	if had >= MaxOperations {
-		return &PastError{TransactionID: id, State: p.State,
-			Reason: fmt.Sprintf("it has had %d operations of the kind %s and takes no more of them", had, kind)}
+	if reason := p.Refuses(workflow.Operation{Kind: kind, Body: in.Body, Caller: in.Caller}); reason != "" {
+		return &PastError{TransactionID: id, State: p.State, Reason: reason}
 	}
 	return nil
 }

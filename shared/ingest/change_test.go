@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -79,23 +80,34 @@ func TestPastTransaction(t *testing.T) {
 	want(t, *past, nil, PastError{TransactionID: "id", State: workflow.Rejected, Reason: "too late for a reschedule"})
 }
 
-func TestOperationsOfOneKindAreBounded(t *testing.T) {
-	b := newBench()
-	full := &workflow.Progress{ID: "id", State: workflow.Running}
-	for range MaxOperations {
-		full.Operations = append(full.Operations, workflow.OperationRecord{Kind: workflow.OperationReschedule})
+// Ensure that what the document has no room for is refused before it is accepted,
+// in the workflow's words.
+func TestNoRoom(t *testing.T) {
+	reschedules := func(n, bytes int) []workflow.OperationRecord {
+		return slices.Repeat([]workflow.OperationRecord{{Kind: workflow.OperationReschedule, Bytes: bytes}}, n)
 	}
-	b.transactions.documents["id"] = full
-	var past *PastError
-	if _, err := b.Patch(t.Context(), "id", input(`{"a":1}`), ""); !errors.As(err, &past) || len(b.log.events) > 0 {
-		t.Errorf("one more: %v, want a refusal", err)
-	}
-	if _, err := b.Delete(t.Context(), "id", input(""), ""); err != nil {
-		t.Errorf("a cancel: %v", err)
-	}
-	full.Operations = full.Operations[1:]
-	if _, err := b.Patch(t.Context(), "id", input(`{"a":1}`), ""); err != nil {
-		t.Errorf("below the bound: %v", err)
+	for name, c := range map[string]struct {
+		had     []workflow.OperationRecord
+		refusal string
+	}{
+		"as many as it takes":   {reschedules(50, 10), "a transaction takes no more than 50 operations of the kind reschedule"},
+		"one less":              {reschedules(49, 10), ""},
+		"as large as it takes":  {reschedules(8, 64<<10), "a transaction takes no more than 524288 bytes of changes"},
+		"one less of that size": {reschedules(7, 64<<10), ""},
+	} {
+		b := newBench()
+		b.transactions.documents["id"] = &workflow.Progress{ID: "id", State: workflow.Running, Operations: c.had}
+		_, err := b.Patch(t.Context(), "id", input(`{"a":1}`), "")
+		var past *PastError
+		if errors.As(err, &past) != (c.refusal != "") || past == nil && err != nil || past != nil && past.Reason != c.refusal {
+			t.Errorf("%s: %v, want %q", name, err, c.refusal)
+		}
+		if sent := len(b.log.events); (sent == 0) != (c.refusal != "") {
+			t.Errorf("%s: %d sent", name, sent)
+		}
+		if _, err := b.Delete(t.Context(), "id", input(""), ""); err != nil {
+			t.Errorf("%s: a cancel: %v", name, err)
+		}
 	}
 }
 

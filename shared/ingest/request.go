@@ -2,8 +2,6 @@ package ingest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -18,9 +16,11 @@ type Request struct {
 	TransactionID string                 `json:"transactionId"`
 	OperationID   string                 `json:"operationId"`
 	Operation     workflow.OperationKind `json:"operation"`
-	Hash          string                 `json:"hash"` // of the content, see Hash
+	Hash          string                 `json:"hash"` // of the content, see workflow.Hash
 	Caller        string                 `json:"caller,omitempty"`
 	AcceptedAt    time.Time              `json:"acceptedAt"`
+	// TTL is how long the document lives, in seconds; 0 leaves it to the container.
+	TTL int `json:"ttl,omitempty"`
 }
 
 // Requests keeps requests. Implementations are safe for concurrent use and give
@@ -31,16 +31,6 @@ type Requests interface {
 	CreateIfAbsent(ctx context.Context, r Request) (stored Request, err error)
 	// Read returns a request. NotFound if there is none.
 	Read(ctx context.Context, id string) (Request, error)
-}
-
-// Hash is the hash of a request's content: the operation, the transaction and
-// the canonical form of the body.
-func Hash(operation workflow.OperationKind, transactionID string, canonical []byte) string {
-	h := sha256.New()
-	// Neither of the two contains a line break, so no two contents look alike.
-	h.Write([]byte(string(operation) + "\n" + transactionID + "\n"))
-	h.Write(canonical)
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // same reports whether r, which was kept, stands for the same request as other.

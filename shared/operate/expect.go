@@ -25,6 +25,8 @@ func expect(d *workflow.Definition, p *workflow.Progress, now time.Time) []Expec
 		next = append(next, Expectation{At: at, What: fmt.Sprintf(format, args...)})
 	}
 	switch {
+	case p.State == workflow.Stuck && p.Cause == "":
+		add(workflow.Instant{}, "nothing by itself: it waits for an operator, whose retry goes on with its run")
 	case p.State == workflow.Stuck:
 		add(workflow.Instant{}, "nothing by itself: it waits for an operator")
 	case p.State.Final():

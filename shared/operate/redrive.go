@@ -113,8 +113,9 @@ func (s *Service) ask(ctx context.Context, e *quarantine.Entry, envelope message
 		return "", fmt.Errorf("read transaction %s: %w", envelope.TransactionID, err)
 	}
 	record := p.Operation(envelope.OperationID)
-	if record == nil {
-		return "", &RefusedError{ID: e.ID, State: string(e.State), Reason: "transaction " + p.ID + " has as many operations as it can have"}
+	if record == nil { // the transaction does not take it
+		return fmt.Sprintf("operation %s was refused, on record outside of transaction %s: %s",
+			envelope.OperationID, p.ID, p.Refuses(*runner.MessageOf(envelope).Operation)), nil
 	}
 	return fmt.Sprintf("operation %s was put on record of transaction %s and is %s; the transaction is %s",
 		record.ID, p.ID, record.State, p.State), nil

@@ -251,7 +251,9 @@ func TestRedriveIsRefused(t *testing.T) {
 	}
 }
 
-func TestRedriveOfAFullTransactionIsRefused(t *testing.T) {
+// Ensure that a redrive ends an operation for which there is no room: it is on
+// record outside, and its client finds it.
+func TestRedriveForAFullTransaction(t *testing.T) {
 	w := newWorld(t)
 	w.running()
 	err := w.Store.Change("t", func(p *workflow.Progress) {
@@ -263,11 +265,14 @@ func TestRedriveOfAFullTransactionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.keepMessage(w.Operation(workflow.OperationCancel, "t", "op-9", nil))
-	var refused *operate.RefusedError
-	if _, err := w.redrive(ada); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "as many operations") {
-		t.Errorf("got %v", err)
+	acted, err := w.redrive(ada)
+	if err != nil || !strings.Contains(acted.Result, "op-9 was refused") || !strings.Contains(acted.Result, "no more than 50") {
+		t.Errorf("got %+v, %v", acted, err)
 	}
-	if e := w.entry(); e.State != quarantine.Kept || !strings.HasPrefix(e.Acts[0].Result, "refused: ") {
+	if o := w.Outside.Get("op-9"); o == nil || o.State != workflow.OperationRefused {
+		t.Errorf("outside: %+v", o)
+	}
+	if e := w.entry(); e.State != quarantine.Redriven {
 		t.Errorf("entry %+v", e)
 	}
 }

@@ -28,7 +28,7 @@ type Remaining struct {
 }
 
 // remaining returns the undos that are left of a transaction that is being
-// undone, or was given up, in an order in which they can be made. Others have
+// undone, or was or may be given up, in an order in which they can be made. Others have
 // none.
 func remaining(d *workflow.Definition, p *workflow.Progress) []Remaining {
 	left := []Remaining{}
@@ -52,5 +52,16 @@ func remaining(d *workflow.Definition, p *workflow.Progress) []Remaining {
 		}
 		left = append(left, r)
 	}
+	// A pivot is undone before all others.
+	isPivot := func(r Remaining) bool { def := d.Step(r.Step); return def != nil && def.Pivot }
+	slices.SortStableFunc(left, func(a, b Remaining) int {
+		switch {
+		case isPivot(a) == isPivot(b):
+			return 0
+		case isPivot(a):
+			return -1
+		}
+		return 1
+	})
 	return left
 }

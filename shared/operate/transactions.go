@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -56,12 +57,19 @@ type Acted struct {
 	Repeated bool `json:"repeated"`
 }
 
-// Retry has a Stuck transaction undone again, with fresh counters. It returns
-// when that is on record; what comes of it is told by the transaction. A
-// transaction that is not Stuck is refused.
+// Retry has a Stuck transaction go on, with fresh counters: with its undoing, or
+// with its run if it was not being undone. It returns when that is on record; what
+// comes of it is told by the transaction. A transaction that is not Stuck is
+// refused.
 func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) {
-	return s.act(ctx, id, workflow.EventRetryUndo, a, func(p *workflow.Progress, now time.Time) error {
-		if err := p.RetryUndo(a.Name(), a.Why, now); err != nil {
+	return s.act(ctx, id, retries, a, func(p *workflow.Progress, now time.Time) error {
+		var err error
+		if p.Cause == "" {
+			err = p.RetryRun(a.Name(), a.Why, now, s.c.Limits.CompleteBy)
+		} else {
+			err = p.RetryUndo(a.Name(), a.Why, now)
+		}
+		if err != nil {
 			return err
 		}
 		p.RaiseWake(now)
@@ -72,20 +80,31 @@ func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) 
 // GiveUp ends a Stuck transaction that can't be undone; the actor's Why says
 // what was done about it by hand. A transaction that is not Stuck is refused.
 func (s *Service) GiveUp(ctx context.Context, id string, a Actor) (Acted, error) {
-	return s.act(ctx, id, workflow.EventGiveUp, a, func(p *workflow.Progress, now time.Time) error {
+	return s.act(ctx, id, giveUps, a, func(p *workflow.Progress, now time.Time) error {
 		return p.GiveUp(a.Name(), a.Why, now, s.c.Limits)
 	})
 }
 
-func (s *Service) act(ctx context.Context, id string, event workflow.Event, a Actor,
+// act is what an operator does, and the events by which it is known in a history.
+type act struct {
+	name   string
+	events []workflow.Event
+}
+
+var (
+	retries = act{ActRetry, []workflow.Event{workflow.EventRetryUndo, workflow.EventRetryRun}}
+	giveUps = act{ActGiveUp, []workflow.Event{workflow.EventGiveUp}}
+)
+
+func (s *Service) act(ctx context.Context, id string, what act, a Actor,
 	change func(*workflow.Progress, time.Time) error) (Acted, error) {
-	op := string(event) + " of transaction"
+	op := what.name + " of transaction"
 	if err := a.check(op, id); err != nil {
 		return Acted{}, err
 	}
 	now, repeated := s.now(), false
 	p, err := s.updateTransaction(ctx, id, func(p *workflow.Progress) (bool, error) {
-		last := lastOf(p, event, a)
+		last := lastOf(p, what, a)
 		switch {
 		case last != nil && last.At.Equal(now): // our own write, whose answer was lost
 			return false, nil
@@ -101,7 +120,7 @@ func (s *Service) act(ctx context.Context, id string, event workflow.Event, a Ac
 		return Acted{}, fmt.Errorf("%s %s: %w", op, id, err)
 	}
 	s.c.Logger.InfoContext(ctx, "operator acted", telemetry.KeyTransaction, id, telemetry.KeyState, p.State,
-		"event", event, "by", a.Name(), "repeated", repeated)
+		"event", what.name, "by", a.Name(), "repeated", repeated)
 	s.send(ctx, p)
 	return Acted{ID: id, State: p.State, Repeated: repeated}, nil
 }
@@ -116,11 +135,11 @@ func (s *Service) updateTransaction(ctx context.Context, id string, change func(
 		})
 }
 
-// lastOf returns the latest entry of the event in the history if it is by that
+// lastOf returns the latest entry of the act in the history if it is by that
 // actor, for that reason.
-func lastOf(p *workflow.Progress, event workflow.Event, a Actor) *workflow.Entry {
+func lastOf(p *workflow.Progress, what act, a Actor) *workflow.Entry {
 	for i := len(p.History) - 1; i >= 0; i-- {
-		if e := &p.History[i]; e.Event == event {
+		if e := &p.History[i]; slices.Contains(what.events, e.Event) {
 			if e.By == a.Name() && e.Reason == a.Why {
 				return e
 			}

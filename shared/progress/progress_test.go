@@ -13,6 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
@@ -21,6 +22,7 @@ var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 type stores struct {
 	documents map[string]*workflow.Progress
 	requests  map[string]ingest.Request
+	outside   *workflowtest.Outside
 	fail      error
 }
 
@@ -49,8 +51,8 @@ func (r requests) CreateIfAbsent(context.Context, ingest.Request) (ingest.Reques
 
 // newService has ids "m-…" minted at noon, and runs an hour later.
 func newService() (*Service, *stores) {
-	s := &stores{documents: map[string]*workflow.Progress{}, requests: map[string]ingest.Request{}}
-	return New(s, ingest.Known{
+	s := &stores{documents: map[string]*workflow.Progress{}, requests: map[string]ingest.Request{}, outside: workflowtest.NewOutside(&workflowtest.Gate{})}
+	return New(s, s.outside, ingest.Known{
 		Requests: requests{s}, Retention: 24 * time.Hour,
 		Now:      func() time.Time { return noon.Add(time.Hour) },
 		MintedAt: func(id string) (time.Time, bool) { return noon, strings.HasPrefix(id, "m-") },

@@ -18,16 +18,23 @@ type Transactions interface {
 	Read(ctx context.Context, id string) (*workflow.Progress, string, error)
 }
 
+// Outside reads the operations that are on record outside of their transactions.
+type Outside interface {
+	// Read returns an operation by its OperationID. NotFound if there is none.
+	Read(ctx context.Context, operationID string) (workflow.OutsideOperation, error)
+}
+
 // Service answers from what is stored. It is safe for concurrent use.
 type Service struct {
 	transactions Transactions
+	outside      Outside
 	known        ingest.Known
 }
 
 // New returns a Service. known tells of what was accepted and has no document
 // yet.
-func New(transactions Transactions, known ingest.Known) *Service {
-	return &Service{transactions, known}
+func New(transactions Transactions, outside Outside, known ingest.Known) *Service {
+	return &Service{transactions, outside, known}
 }
 
 // Get returns a transaction of the caller's. It fails with the kind NotFound for
@@ -50,20 +57,31 @@ func (s *Service) Get(ctx context.Context, id, caller string) (View, error) {
 
 // GetOperation returns an operation of a transaction. One that has not reached
 // its transaction yet is Pending and not observed, as long as its id is young
-// enough that it can still be on its way. It fails with the kind NotFound for
-// any other, and for another caller's.
+// enough that it can still be on its way. One that is on record outside of the
+// transaction has ended, and is its caller's alone, whosever the transaction is.
+// It fails with the kind NotFound for any other, and for another caller's.
 func (s *Service) GetOperation(ctx context.Context, id, operationID, caller string) (Operation, error) {
-	p, err := s.read(ctx, id, caller)
-	if err == nil && p == nil {
-		_, err = s.known.AcceptedAt(ctx, id, caller)
-	}
-	if err != nil {
-		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
+	p, unseen := s.read(ctx, id, caller)
+	if unseen != nil && !failure.Is(unseen, failure.NotFound) {
+		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
 	}
 	if p != nil {
 		if o := p.Operation(operationID); o != nil && workflow.Owns(o.Caller, caller) {
 			return operationOf(id, o), nil
 		}
+	}
+	o, err := s.outside.Read(ctx, operationID)
+	switch {
+	case err == nil && o.TransactionID == id && workflow.Owns(o.Caller, caller):
+		return operationOutside(o), nil
+	case err != nil && !failure.Is(err, failure.NotFound):
+		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
+	}
+	if unseen == nil && p == nil {
+		_, unseen = s.known.AcceptedAt(ctx, id, caller)
+	}
+	if unseen != nil {
+		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
 	}
 	at, ok := s.known.Young(operationID)
 	if !ok {

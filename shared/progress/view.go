@@ -97,6 +97,13 @@ func operationOf(transactionID string, o *workflow.OperationRecord) Operation {
 	}
 }
 
+func operationOutside(o workflow.OutsideOperation) Operation {
+	return Operation{
+		ID: o.OperationID, TransactionID: o.TransactionID, Kind: o.Operation, State: o.State, Observed: true,
+		Reason: o.Reason, AcceptedAt: o.AcceptedAt, EndedAt: o.EndedAt,
+	}
+}
+
 // unobserved is the view of a transaction that has no document yet.
 func unobserved(id string, accepted workflow.Instant) View {
 	return View{

@@ -23,31 +23,35 @@ const (
 // Failures in single partitions do not stop the run; they are joined in the
 // error.
 //
-// A partition is quiet when its latest event is older than Config.Quiet and the
-// checkpoint, though behind it, has not moved for as long. So CatchUp does not
-// run beside a trigger that works off a backlog, which moves the checkpoint with
-// each batch, nor ahead of one that is about to get a new event. All of that is
-// stored, in the hub and in the checkpoint: it does not matter which instance
-// runs, nor for how long it has. Should both hand over the same events all the
-// same, such as after a long pause between the trigger's attempts, the messages
-// are duplicates.
+// It hands over events that have waited for longer than Config.Quiet while the
+// checkpoint has not moved for as long. So CatchUp does not run beside a trigger
+// that works off a backlog, which moves the checkpoint with each batch, nor ahead
+// of one that is about to get a new event. All of that is stored, in the hub and
+// in the checkpoint: it does not matter which instance runs, nor for how long it
+// has. Should both hand over the same events all the same, such as after a long
+// pause between the trigger's attempts, the messages are duplicates.
+//
+// It also asks each time which hub it is, and so finds one that was recreated,
+// where the trigger of a stored checkpoint reads nothing until the new hub has
+// come as far as the old one.
 func (s *Service) CatchUp(ctx context.Context) (events int, err error) {
 	if s.c.Checkpoints == nil {
 		return 0, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	partitions, err := s.c.Reader.Partitions(ctx)
+	hub, err := s.c.Reader.Hub(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("catch up: %w", err)
 	}
+	created := s.saw(hub)
 	var count atomic.Int64
-	failed := make([]error, len(partitions))
+	failed := make([]error, len(hub.Partitions))
 	var group errgroup.Group
 	group.SetLimit(catchUpParallel)
-	for i, partition := range partitions {
+	for i, partition := range hub.Partitions {
 		group.Go(func() error {
-			n, err := s.catchUp(ctx, partition)
+			n, err := s.catchUp(ctx, partition, created)
 			count.Add(int64(n))
 			if err != nil {
 				failed[i] = fmt.Errorf("catch up in partition %s: %w", partition, err)
@@ -59,30 +63,38 @@ func (s *Service) CatchUp(ctx context.Context) (events int, err error) {
 	return int(count.Load()), errors.Join(failed...)
 }
 
-// catchUp does one partition, and returns how many events it handed over.
-func (s *Service) catchUp(ctx context.Context, partition string) (events int, err error) {
-	last, err := s.c.Reader.Last(ctx, partition)
-	quiet := s.c.Now().Add(-s.c.Quiet)
-	if err != nil || last.SequenceNumber < 0 || last.EnqueuedAt.After(quiet) {
+// catchUp does one partition of the hub that was created at that time, and
+// returns how many events it handed over.
+func (s *Service) catchUp(ctx context.Context, partition string, created time.Time) (events int, err error) {
+	extent, err := s.c.Reader.Extent(ctx, partition)
+	if err != nil {
 		return 0, err
 	}
 	b := Batch{Hub: s.c.Hub, ConsumerGroup: s.c.ConsumerGroup, Partition: partition}
 	at, ok := s.remembered(checkpointID(b))
-	if ok && at.sequence >= last.SequenceNumber { // checkpoints never go back
+	if ok && at.sequence == extent.Last && at.hub.Equal(created) {
 		return 0, nil
 	}
-	if at, err = s.load(ctx, b); err != nil || at.savedAt.After(quiet) {
+	at, err = s.position(ctx, b, true)
+	quiet := s.c.Now().Add(-s.c.Quiet)
+	if err != nil || at.savedAt.After(quiet) {
 		return 0, err
 	}
+	if at.sequence > extent.Last { // in one hub the numbers never go back
+		if at, err = s.begin(ctx, b, at, created); err != nil {
+			return 0, err
+		}
+	}
 	for range catchUpParts {
-		if at.sequence >= last.SequenceNumber {
+		if at.sequence >= extent.Last {
 			break
 		}
-		next, n, err := s.fill(ctx, b, at, last.SequenceNumber+1)
-		if err != nil || n == 0 {
+		next, n, err := s.fill(ctx, b, at, extent.Last+1, quiet)
+		events += n
+		if err != nil || next.sequence == at.sequence {
 			return events, err
 		}
-		at, events = next, events+n
+		at = next
 	}
 	return events, nil
 }

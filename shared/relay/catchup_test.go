@@ -45,7 +45,7 @@ func TestCatchUpInAQuietPartition(t *testing.T) {
 			s, q, saved, h := newQuiet(t, c.at)
 			h.enqueued = c.enqueued
 			if c.at >= 0 {
-				saved.stored[id] = Checkpoint{ID: id, SequenceNumber: c.at, SavedAt: c.saved}
+				saved.stored[id] = Checkpoint{ID: id, SequenceNumber: c.at, SavedAt: c.saved, HubCreatedAt: firstHub}
 			}
 			events, err := s.CatchUp(t.Context())
 			if err != nil || events != len(c.want) {
@@ -122,11 +122,11 @@ type shards struct {
 	broken map[string]error
 }
 
-func (s *shards) Last(ctx context.Context, partition string) (Last, error) {
+func (s *shards) Extent(ctx context.Context, partition string) (Extent, error) {
 	if err := s.broken[partition]; err != nil {
-		return Last{}, err
+		return Extent{}, err
 	}
-	return s.hub.Last(ctx, partition)
+	return s.hub.Extent(ctx, partition)
 }
 
 func TestCatchUpGoesOnAfterAFailure(t *testing.T) {

@@ -2,171 +2,162 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
-// Checkpoint is how far a partition has been handed over: every event up to
-// SequenceNumber, and that one, is durable elsewhere.
-type Checkpoint struct {
-	ID             string    `json:"id"`
-	SequenceNumber int64     `json:"sequenceNumber"`
-	SavedAt        time.Time `json:"savedAt"`
+// Hub is what an event hub says of itself.
+type Hub struct {
+	// CreatedAt tells a hub from one that had its name before: the later one is
+	// the one that is there.
+	CreatedAt  time.Time
+	Partitions []string // their ids
 }
 
-// Checkpoints keeps checkpoints. Implementations are safe for concurrent use
-// and give errors whose kind failure.KindOf tells.
-type Checkpoints interface {
-	// Read returns a checkpoint and its ETag. NotFound if there is none.
-	Read(ctx context.Context, id string) (Checkpoint, string, error)
-	// Save stores c in place of the one that has the ETag, or as a new one if
-	// etag is "", and returns the new ETag. Conflict if the stored one has
-	// another ETag, or there is one.
-	Save(ctx context.Context, c Checkpoint, etag string) (string, error)
-}
-
-// Last is the latest event of a partition.
-type Last struct {
-	SequenceNumber int64 // -1 if the hub has no event of the partition
-	EnqueuedAt     time.Time
+// Extent is what the hub has of a partition.
+type Extent struct {
+	// First is the sequence number of the oldest event, or of the next one if
+	// there is none. Last is that of the latest event ever, whether it is still
+	// there or not; -1 if there was none.
+	First, Last int64
 }
 
 // Reader reads the hub, beside the trigger. Implementations are safe for
 // concurrent use.
 type Reader interface {
-	// Partitions returns the ids of the hub's partitions.
-	Partitions(ctx context.Context) ([]string, error)
-	// Last returns the latest event of a partition.
-	Last(ctx context.Context, partition string) (Last, error)
+	// Hub returns what the hub is at the moment.
+	Hub(ctx context.Context) (Hub, error)
+	// Extent returns what there is of a partition at the moment.
+	Extent(ctx context.Context, partition string) (Extent, error)
 	// Between returns the oldest events of a partition whose sequence numbers
 	// are greater than after and smaller than before, in order: at least one
 	// if the hub still has any, not necessarily all.
 	Between(ctx context.Context, partition string, after, before int64) ([]Event, error)
 }
 
-// position is a checkpoint as this instance last saw it. Another instance may
-// have moved it since, never back.
-type position struct {
-	sequence int64  // -1 as long as none is stored
-	etag     string // "" as long as none is stored
-	savedAt  time.Time
-}
+// errStray is the error for events that the hub which is there can't have: their
+// sequence numbers are behind its last. They are of a hub that was deleted.
+var errStray = errors.New("the hub has not come so far")
 
-func checkpointID(b Batch) string { return b.Hub + "." + b.ConsumerGroup + "." + b.Partition }
-
-// fillGap hands over the events between the checkpoint, or the partition's
-// beginning if there is none, and the batch. The checkpoint moves with each
-// part of the gap, so that a gap too large for one invocation is filled by
-// several.
-func (s *Service) fillGap(ctx context.Context, b Batch) error {
+// fillGap hands over the events between the position, or the partition's
+// beginning if there is none, and the batch, and returns the position then. The
+// checkpoint moves with each part of the gap, so that a gap too large for one
+// invocation is filled by several.
+func (s *Service) fillGap(ctx context.Context, b Batch) (position, error) {
 	first := b.Events[0].SequenceNumber
-	at, ok := s.remembered(checkpointID(b))
-	if !ok || at.sequence+1 < first {
-		// Another instance may have had the partition in between.
-		var err error
-		if at, err = s.load(ctx, b); err != nil {
-			return err
-		}
+	at, err := s.position(ctx, b, false)
+	if err == nil && at.sequence+1 != first {
+		// A gap, or events that were handed over already: another instance may
+		// have had the partition in between, or the hub is another one.
+		at, err = s.position(ctx, b, true)
 	}
-	for at.sequence+1 < first {
-		next, events, err := s.fill(ctx, b, at, first)
-		if err != nil || events == 0 {
-			return err
-		}
-		at = next
+	for err == nil && at.sequence+1 < first {
+		at, _, err = s.fill(ctx, b, at, first, time.Time{})
 	}
-	return nil
+	return at, err
 }
 
-// fill hands over the oldest events of a gap, those between at and before, and
-// moves the checkpoint behind them. It returns where the checkpoint is now, and
-// how many events that were: 0 if the hub has none of them any more.
-func (s *Service) fill(ctx context.Context, b Batch, at position, before int64) (position, int, error) {
-	missing, err := s.c.Reader.Between(ctx, b.Partition, at.sequence, before)
+// fill hands over the oldest events between a position and a sequence number, and
+// returns the position behind them and how many they were: 0 if what comes next
+// is gone, or was enqueued after a time that is not zero. The position stays if
+// nothing is there to be done.
+func (s *Service) fill(ctx context.Context, b Batch, at position, before int64, until time.Time) (position, int, error) {
+	events, err := s.readAgain(ctx, b, at, before)
 	if err != nil {
 		return at, 0, fmt.Errorf("read events %d to %d of partition %s again: %w", at.sequence+1, before-1, b.Partition, err)
 	}
-	if len(missing) == 0 {
-		if at.etag != "" { // otherwise the hub is older than this app
-			s.c.Logger.ErrorContext(ctx, "events expired before they were relayed",
-				"hub", b.Hub, "partition", b.Partition, "after", at.sequence, "before", before)
-		}
+	next := before
+	if len(events) > 0 {
+		next = events[0].SequenceNumber
+	}
+	if next > at.sequence+1 {
+		s.lost(ctx, b, at, next-1)
+		at.sequence = next - 1 // nothing was handed over: savedAt stays
+		at, err = s.moved(ctx, b, at)
+		return at, 0, err
+	}
+	events = consecutive(events)
+	if !until.IsZero() {
+		events = enqueuedUntil(events, until)
+	}
+	if len(events) == 0 {
 		return at, 0, nil
 	}
 	s.c.Logger.WarnContext(ctx, "the trigger has skipped events",
-		"hub", b.Hub, "partition", b.Partition, "after", at.sequence, "before", before, "read", len(missing))
-	b.Events = missing
+		"hub", b.Hub, "partition", b.Partition, "after", at.sequence, "before", before, "read", len(events))
+	b.Events = events
 	if err := s.handOver(ctx, b); err != nil {
 		return at, 0, err
 	}
-	at, err = s.advance(ctx, b)
-	return at, len(missing), err
-}
-
-// advance moves the checkpoint to the end of b, unless it is further already,
-// and returns where it is.
-func (s *Service) advance(ctx context.Context, b Batch) (position, error) {
-	id, last := checkpointID(b), b.Events[len(b.Events)-1].SequenceNumber
-	for {
-		at, ok := s.remembered(id)
-		if !ok {
-			var err error
-			if at, err = s.load(ctx, b); err != nil {
-				return at, err
-			}
-		}
-		if at.sequence >= last {
-			return at, nil
-		}
-		c := Checkpoint{ID: id, SequenceNumber: last, SavedAt: s.c.Now().UTC()}
-		etag, err := s.c.Checkpoints.Save(ctx, c, at.etag)
-		switch {
-		case err == nil:
-			at = position{last, etag, c.SavedAt}
-			s.remember(id, &at)
-			return at, nil
-		case failure.Is(err, failure.Conflict) || failure.Is(err, failure.NotFound):
-			s.remember(id, nil) // another instance has moved it: look again
-		default:
-			return at, fmt.Errorf("save checkpoint %s: %w", id, err)
-		}
-		if ctx.Err() != nil {
-			return at, fmt.Errorf("save checkpoint %s: %w", id, context.Cause(ctx))
-		}
+	at.sequence, at.savedAt = events[len(events)-1].SequenceNumber, s.c.Now().UTC()
+	if at, err = s.moved(ctx, b, at); err != nil {
+		return at, 0, err
 	}
+	return at, len(events), nil
 }
 
-// load reads the checkpoint of b's partition.
-func (s *Service) load(ctx context.Context, b Batch) (position, error) {
-	id := checkpointID(b)
-	at := position{sequence: -1}
-	c, etag, err := s.c.Checkpoints.Read(ctx, id)
-	switch {
-	case err == nil:
-		at = position{c.SequenceNumber, etag, c.SavedAt}
-	case !failure.Is(err, failure.NotFound):
-		return position{}, fmt.Errorf("read checkpoint %s: %w", id, err)
+// readAgain reads the oldest events of a gap. None means that the hub had them
+// and has them no longer: it is asked twice, and how far it has come.
+func (s *Service) readAgain(ctx context.Context, b Batch, at position, before int64) ([]Event, error) {
+	events, err := s.c.Reader.Between(ctx, b.Partition, at.sequence, before)
+	if err != nil || len(events) > 0 {
+		return events, err
 	}
-	s.remember(id, &at)
-	return at, nil
+	extent, err := s.c.Reader.Extent(ctx, b.Partition)
+	if err != nil {
+		return nil, err
+	}
+	if extent.Last < before-1 {
+		return nil, fmt.Errorf("the last event is %d: %w", extent.Last, errStray)
+	}
+	return s.c.Reader.Between(ctx, b.Partition, at.sequence, before)
 }
 
-func (s *Service) remembered(id string) (position, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at, ok := s.known[id]
-	return at, ok
-}
-
-// remember keeps a position, or forgets it if it is nil.
-func (s *Service) remember(id string, at *position) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at == nil {
-		delete(s.known, id)
+// lost says that the events behind a position, up to last, are gone.
+func (s *Service) lost(ctx context.Context, b Batch, at position, last int64) {
+	first := at.sequence + 1
+	if at.etag == "" { // the hub may be older than this app
+		s.c.Logger.WarnContext(ctx, "events from before the first checkpoint have expired",
+			"hub", b.Hub, "partition", b.Partition, "first", first, "last", last)
 		return
 	}
-	s.known[id] = *at
+	s.c.Logger.ErrorContext(ctx, "events expired before they were relayed",
+		"hub", b.Hub, "partition", b.Partition, "first", first, "last", last, "events", last-at.sequence, "checkpointAt", at.savedAt,
+		"todo", "tell the clients of the time after the checkpoint to send again: docs/operations.md, lost-events")
+	if s.c.Lost != nil {
+		s.c.Lost(ctx, last-at.sequence)
+	}
+}
+
+// moved saves a position. Should another instance have moved it meanwhile, the
+// position is where that one is.
+func (s *Service) moved(ctx context.Context, b Batch, at position) (position, error) {
+	next, err := s.save(ctx, b, at)
+	if failure.Is(err, failure.Conflict) && ctx.Err() == nil {
+		return s.position(ctx, b, false)
+	}
+	return next, err
+}
+
+// consecutive returns the events before the first number that is left out.
+func consecutive(events []Event) []Event {
+	for i := 1; i < len(events); i++ {
+		if events[i].SequenceNumber != events[i-1].SequenceNumber+1 {
+			return events[:i]
+		}
+	}
+	return events
+}
+
+// enqueuedUntil returns the events before the first that was enqueued later.
+func enqueuedUntil(events []Event, at time.Time) []Event {
+	for i, e := range events {
+		if e.EnqueuedAt.After(at) {
+			return events[:i]
+		}
+	}
+	return events
 }

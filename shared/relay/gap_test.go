@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,23 +57,31 @@ func (c *checkpoints) Save(_ context.Context, p Checkpoint, etag string) (string
 // hub has the events of partition 3, from the oldest that has not expired. It
 // gives at most two at a time.
 type hub struct {
+	created    time.Time
 	events     []Event
+	last       int64 // of the latest event ever
 	partitions []string
-	enqueued   time.Time // the latest event of each partition
-	reads      int
+	enqueued   time.Time // each event
+	reads      int       // of events
+	asked      int       // what it is
 	fail       error
 }
 
-func (h *hub) Partitions(context.Context) ([]string, error) { return h.partitions, nil }
+func (h *hub) Hub(context.Context) (Hub, error) {
+	h.asked++
+	return Hub{CreatedAt: h.created, Partitions: h.partitions}, h.fail
+}
 
-func (h *hub) Last(_ context.Context, partition string) (Last, error) {
+func (h *hub) Extent(_ context.Context, partition string) (Extent, error) {
 	switch {
 	case h.fail != nil:
-		return Last{}, h.fail
-	case partition != "3" || len(h.events) == 0:
-		return Last{SequenceNumber: -1}, nil
+		return Extent{}, h.fail
+	case partition != "3":
+		return Extent{Last: -1}, nil
+	case len(h.events) == 0:
+		return Extent{First: h.last + 1, Last: h.last}, nil
 	}
-	return Last{SequenceNumber: h.events[len(h.events)-1].SequenceNumber, EnqueuedAt: h.enqueued}, nil
+	return Extent{First: h.events[0].SequenceNumber, Last: h.last}, nil
 }
 
 func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]Event, error) {
@@ -83,6 +92,7 @@ func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]Event
 	var out []Event
 	for _, e := range h.events {
 		if e.SequenceNumber > after && e.SequenceNumber < before && len(out) < 2 {
+			e.EnqueuedAt = h.enqueued
 			out = append(out, e)
 		}
 	}
@@ -91,6 +101,9 @@ func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]Event
 
 const id = "delivery-requests.relay.3"
 
+// firstHub is when the hub of newGaps was created.
+var firstHub = now.Add(-30 * 24 * time.Hour)
+
 // newGaps returns a Service whose partition was handed over up to and including
 // at (-1: there is no checkpoint), and whose hub has the events from oldest
 // to 20.
@@ -98,14 +111,25 @@ func newGaps(t *testing.T, at, oldest int64) (*Service, *queue, *checkpoints, *h
 	s, q, _ := newService(t)
 	c := &checkpoints{stored: map[string]Checkpoint{}}
 	if at >= 0 {
-		c.stored[id] = Checkpoint{ID: id, SequenceNumber: at}
+		c.stored[id] = Checkpoint{ID: id, SequenceNumber: at, HubCreatedAt: firstHub}
 	}
-	h := &hub{partitions: []string{"3"}}
-	for n := oldest; n <= 20; n++ {
-		h.events = append(h.events, good(t, n))
-	}
+	h := &hub{created: firstHub, partitions: []string{"3"}}
+	h.holds(t, oldest, 20)
 	s.c.Checkpoints, s.c.Reader = c, h
 	return s, q, c, h
+}
+
+// holds makes these the events that the hub has.
+func (h *hub) holds(t *testing.T, from, to int64) {
+	h.events, h.last = nil, to
+	for n := from; n <= to; n++ {
+		h.events = append(h.events, good(t, n))
+	}
+}
+
+// without takes events out of the hub.
+func (h *hub) without(from, to int64) {
+	h.events = slices.DeleteFunc(h.events, func(e Event) bool { return from <= e.SequenceNumber && e.SequenceNumber <= to })
 }
 
 // relay relays the events with these sequence numbers.

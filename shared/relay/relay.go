@@ -10,7 +10,9 @@
 // writes its checkpoint also after a failure. So Relay keeps a checkpoint of
 // its own, and reads from the hub what the trigger has skipped: with the next
 // batch of the partition (gap.go), or, where none comes, by the timer
-// (catchup.go).
+// (catchup.go). What the hub no longer has is an error that says which events
+// those are. The checkpoint is worth something in its own hub only: one that was
+// deleted and created again is relayed from its beginning (position.go).
 package relay
 
 import (
@@ -67,9 +69,12 @@ type Config struct {
 	Reader      Reader
 	// Hub and ConsumerGroup are the trigger's.
 	Hub, ConsumerGroup string
-	// Quiet is how long nothing must have happened in a partition before CatchUp
-	// does the trigger's work there.
-	Quiet  time.Duration
+	// Quiet is how long an event must have waited, and the checkpoint stood still,
+	// before CatchUp does the trigger's work in a partition.
+	Quiet time.Duration
+	// Lost is told how many events have expired before they were relayed. May be
+	// nil.
+	Lost   func(ctx context.Context, events int64)
 	Now    func() time.Time // safe for concurrent use
 	Logger *slog.Logger
 }
@@ -78,8 +83,10 @@ type Config struct {
 type Service struct {
 	c Config
 
-	mu    sync.Mutex
-	known map[string]position // by the checkpoint's id
+	mu      sync.Mutex
+	known   map[string]position // by the checkpoint's id
+	created time.Time           // when the hub was created, by the latest answer
+	looked  time.Time           // when it was asked; zero: not yet
 }
 
 // New returns a Service.
@@ -96,14 +103,49 @@ func (s *Service) Relay(ctx context.Context, b Batch) error {
 	if s.c.Checkpoints == nil {
 		return s.handOver(ctx, b)
 	}
-	if err := s.fillGap(ctx, b); err != nil {
-		return err
+	for left := b.Events; len(left) > 0; {
+		b.Events = consecutive(left)
+		left = left[len(b.Events):]
+		if err := s.relay(ctx, b); err != nil {
+			return err
+		}
 	}
-	if err := s.handOver(ctx, b); err != nil {
-		return err
+	return nil
+}
+
+// relay relays events without a gap between them.
+func (s *Service) relay(ctx context.Context, b Batch) error {
+	last := b.Events[len(b.Events)-1].SequenceNumber
+	for handedOver := false; ; {
+		at, err := s.fillGap(ctx, b)
+		stray := errors.Is(err, errStray)
+		if err != nil && !stray {
+			return err
+		}
+		if !handedOver {
+			if err := s.handOver(ctx, b); err != nil {
+				return err
+			}
+			handedOver = true
+		}
+		if stray {
+			s.c.Logger.WarnContext(ctx, "events of a hub that was deleted: they are relayed, and the checkpoint stays",
+				"hub", b.Hub, "partition", b.Partition, "first", b.Events[0].SequenceNumber, "last", last, "reason", err)
+			return nil
+		}
+		if at.sequence >= last {
+			return nil
+		}
+		at.sequence, at.savedAt = last, s.c.Now().UTC()
+		_, err = s.save(ctx, b, at)
+		if !failure.Is(err, failure.Conflict) {
+			return err
+		}
+		// Another instance has moved the checkpoint, and may have moved it back.
+		if ctx.Err() != nil {
+			return fmt.Errorf("save checkpoint %s: %w", checkpointID(b), context.Cause(ctx))
+		}
 	}
-	_, err := s.advance(ctx, b)
-	return err
 }
 
 // handOver makes the events of a batch durable.

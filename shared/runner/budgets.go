@@ -20,7 +20,7 @@ type Budgets struct {
 	DocumentTTL       time.Duration // that a final transaction is kept; whole seconds
 	InPlaceAttempts   int           // of a call, in one go
 	UndoAttempts      int           // wakes after which a sent undo has failed, before Stuck
-	DeadLetters       int           // of one transaction before Stuck
+	DeadLetters       int           // of one transaction, as Progress counts them, before Stuck
 	Notify            bool          // tell somebody when a transaction comes to rest
 }
 

@@ -30,6 +30,9 @@ func (s *session) attempt(ctx context.Context, step string, req Request) workflo
 		f.Add(s.call(ctx, req))
 		o := f.Outcome
 		if o.Retry == workflow.RetryNone {
+			if req.Undo && s.p.Step(step).Effect == workflow.EffectMaybe {
+				s.r.Log.InfoContext(ctx, "undone, whether it was done or not", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step)
+			}
 			break
 		}
 		s.logFailure(ctx, req, o)

@@ -36,6 +36,17 @@ type Sender interface {
 	Send(ctx context.Context, messages ...message.Queued) error
 }
 
+// Outside keeps the operations that are on record outside of their transactions.
+// Implementations are safe for concurrent use and give errors whose kind
+// failure.KindOf tells.
+type Outside interface {
+	// Create stores o unless there is one with its id. After an error it may be
+	// stored or not.
+	Create(ctx context.Context, o workflow.OutsideOperation) error
+	// Read returns an operation by its OperationID. NotFound if there is none.
+	Read(ctx context.Context, operationID string) (workflow.OutsideOperation, error)
+}
+
 // Work is what Schedule and Supervise do differently. Its functions are pure.
 type Work interface {
 	// Queue is the queue whose messages are worked on.

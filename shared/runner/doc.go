@@ -13,8 +13,11 @@
 //     the transaction's current wake is saved and sent. A wake's message is
 //     consumed by the save that raises the next wake; any other message sends
 //     the current wake again, which duplicate detection absorbs.
+//   - An operation that the document does not take, or no longer holds, is on
+//     record outside before its message is settled and before the document is
+//     saved.
 //
 // Reading order: budgets.go, caller.go, runner.go, handle.go (which message does
-// what), session.go (the lease and its saves), call.go (in-place retries),
+// what), receive.go (its operation), session.go (the lease and its saves), call.go (in-place retries),
 // wake.go (the successor).
 package runner

@@ -42,23 +42,6 @@ func (r *Runner) Handle(ctx context.Context, w Work, m Message) error {
 	return r.newSession(w).handle(ctx, m)
 }
 
-// Receive puts a message's operation on record if it is not, and raises the wake
-// with which it will be done. One that is foreign is left alone. It makes no
-// call: the message is one that Handle has failed on time and again. It reports
-// whether the operation was new; the errors are those of Handle.
-func (r *Runner) Receive(ctx context.Context, w Work, m Message) (fresh bool, err error) {
-	p, _, err := r.Store.Read(ctx, m.TransactionID)
-	switch {
-	case err == nil && (p.Operation(m.Operation.ID) != nil || p.Foreign(*m.Operation)):
-		return false, nil
-	case err != nil && !failure.Is(err, failure.NotFound):
-		return false, fmt.Errorf("receive operation %s of transaction %s: %w", m.Operation.ID, m.TransactionID, err)
-	}
-	s := r.newSession(w)
-	s.callsNothing = true
-	return true, s.handle(ctx, m)
-}
-
 func (r *Runner) newSession(w Work) *session {
 	return &session{
 		r: r, w: w,
@@ -111,8 +94,10 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 	telemetry.Link(ctx, base.TraceParent) // where the message has a trace of its own, such as a cancel's
 	now := s.r.Now()
 	next := base.Clone()
-	fresh := m.Operation != nil && next.Receive(*m.Operation)
-	s.logDropped(ctx, base, m, fresh)
+	fresh, err := s.receive(ctx, next, m.Operation)
+	if err != nil {
+		return again(err), err
+	}
 	current := m.Operation == nil && m.Wake == base.Wake && base.WakeQueue == s.w.Queue()
 	switch {
 	case base.Rests() && !fresh:
@@ -136,21 +121,6 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 		return s.take(ctx, next, etag, now, current)
 	}
 	return settled, s.r.Successor(ctx, base)
-}
-
-// logDropped tells of an operation that is not put on record, and was not before.
-// Whoever asked for something of another's transaction is not named: the log is
-// no place for callers.
-func (s *session) logDropped(ctx context.Context, base *workflow.Progress, m Message, fresh bool) {
-	switch {
-	case m.Operation == nil || fresh || base.Operation(m.Operation.ID) != nil:
-	case base.Foreign(*m.Operation):
-		s.r.Log.WarnContext(ctx, "operation dropped, its caller is not the transaction's owner",
-			telemetry.KeyTransaction, base.ID, telemetry.KeyOperation, m.Operation.ID)
-	default:
-		s.r.Log.ErrorContext(ctx, "operation dropped, there are too many of them",
-			telemetry.KeyTransaction, base.ID, telemetry.KeyOperation, m.Operation.ID)
-	}
 }
 
 // dueAt returns when there is something to do for an open transaction without a
@@ -189,6 +159,7 @@ func (s *session) take(ctx context.Context, next *workflow.Progress, etag string
 		due = next.WakeAt.Time
 	}
 	before := next.State
+	abandoned := next.Lease.Runner != "" // who had the lease did not give it back
 	next.Abandoned()
 	if err := s.w.Advance(next, s.turn(now, due, !s.callsNothing)); err != nil {
 		return settled, err
@@ -202,6 +173,9 @@ func (s *session) take(ctx context.Context, next *workflow.Progress, etag string
 	newTag, err := s.write(ctx, next, etag)
 	if err != nil {
 		return repeatable(err)
+	}
+	if abandoned {
+		s.r.Log.InfoContext(ctx, "lease taken over", telemetry.KeyTransaction, next.ID, "epoch", next.Lease.Epoch)
 	}
 	s.r.LogState(ctx, before, next)
 	s.p, s.etag, s.epoch = next, newTag, next.Lease.Epoch
@@ -221,10 +195,13 @@ func (s *session) write(ctx context.Context, p *workflow.Progress, etag string) 
 // repeatable says of a failed write whether to read again: the document may
 // have been changed by another, or by this very write.
 func repeatable(err error) (verdict, error) {
-	again := repeat
+	return again(err), fmt.Errorf("write transaction: %w", err)
+}
+
+func again(err error) verdict {
 	switch failure.KindOf(err) {
 	case failure.Permanent, failure.Invalid:
-		again = settled
+		return settled
 	}
-	return again, fmt.Errorf("write transaction: %w", err)
+	return repeat
 }

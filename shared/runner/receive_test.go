@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -68,7 +69,8 @@ func TestReceiveLostOperation(t *testing.T) {
 	}
 }
 
-// Ensure that another's operation is left alone, whichever way it comes.
+// Ensure that another's operation leaves the transaction alone, whichever way it
+// comes, and is on record outside.
 func TestReceiveAnothersOperation(t *testing.T) {
 	w := runnertest.New(t, workflowtest.Trip(), 1, nil)
 	w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
@@ -76,13 +78,87 @@ func TestReceiveAnothersOperation(t *testing.T) {
 	before := wantState(t, w, workflow.Completed)
 	e := w.Operation(workflow.OperationCancel, "t", "op-5", nil)
 	e.Caller = "bob"
-	if fresh, err := w.Schedule.Receive(t.Context(), e); err != nil || fresh {
+	if fresh, err := w.Schedule.Receive(t.Context(), e); err != nil || !fresh {
 		t.Errorf("fresh %v, %v", fresh, err)
 	}
 	w.PostBy("bob", workflow.OperationCancel, "t", "op-6", nil)
 	w.Settle()
 	if after := wantState(t, w, workflow.Completed); !reflect.DeepEqual(before, after) {
 		t.Errorf("before %s\nafter %s", runnertest.Describe(before), runnertest.Describe(after))
+	}
+	for _, id := range []string{"op-5", "op-6"} {
+		if o := w.Outside.Get(id); o == nil || o.State != workflow.OperationRefused || o.Caller != "bob" || o.Reason != workflow.NotYours ||
+			o.EndedAt.IsZero() || o.TTL != 30*24*60*60 {
+			t.Errorf("%s outside: %+v", id, o)
+		}
+	}
+}
+
+// Ensure that no message is settled, and nothing saved, before what the document
+// does not hold is on record outside.
+func TestOutsideComesFirst(t *testing.T) {
+	foreign := func(w *runnertest.World) {
+		w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Settle()
+		w.PostBy("bob", workflow.OperationCancel, "t", "op-5", nil)
+	}
+	early := func(w *runnertest.World) {
+		w.PostBy("bob", workflow.OperationCancel, "t", "op-5", nil)
+		w.Step()
+		w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	}
+	for name, begin := range map[string]func(*runnertest.World){"foreign": foreign, "early": early} {
+		t.Run(name, func(t *testing.T) {
+			w := runnertest.New(t, workflowtest.Trip(), 1, nil)
+			begin(w)
+			before := w.Store.Get("t")
+			down := true
+			w.Gate.Decide = func(effect string, _ int) workflowtest.Fate {
+				if down && effect == "outside op-5" {
+					return workflowtest.Refuse
+				}
+				return workflowtest.Pass
+			}
+			w.Step()
+			if after := w.Store.Get("t"); !reflect.DeepEqual(before, after) || w.Queue.Len() == 0 {
+				t.Errorf("%d messages are left, before %s\nafter %s", w.Queue.Len(), runnertest.Describe(before), runnertest.Describe(after))
+			}
+			down = false
+			w.Settle()
+			if o := w.Outside.Get("op-5"); o == nil || o.State != workflow.OperationRefused || o.Reason != workflow.NotYours {
+				t.Errorf("outside: %+v", o)
+			}
+			wantState(t, w, workflow.Completed)
+		})
+	}
+}
+
+// Ensure that an end outside is for good: strangers fill the document before the
+// delivery, the owner's operation is refused for it, and its message comes once
+// more when there is room again.
+func TestRefusedForRoomStaysRefused(t *testing.T) {
+	w := runnertest.New(t, workflowtest.Trip(), 1, nil)
+	for i := range workflow.MaxOperations {
+		w.PostBy("bob", workflow.OperationReschedule, "t", fmt.Sprintf("bob-%02d", i), json.RawMessage(`{"nights":7}`))
+	}
+	w.PostBy("ada", workflow.OperationReschedule, "t", "op-2", json.RawMessage(`{"nights":5}`))
+	for w.Step() {
+	}
+	w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Settle()
+	w.Clock.Advance(workflowtest.DuplicateWindow)
+	w.PostBy("ada", workflow.OperationReschedule, "t", "op-2", json.RawMessage(`{"nights":5}`))
+	w.PostBy("ada", workflow.OperationReschedule, "t", "op-3", json.RawMessage(`{"nights":6}`))
+	w.Settle()
+	p := wantState(t, w, workflow.Completed)
+	if o := w.Outside.Get("op-2"); p.Operation("op-2") != nil || o == nil || o.State != workflow.OperationRefused {
+		t.Errorf("op-2 is %+v, outside %+v", p.Operation("op-2"), o)
+	}
+	if o := p.Operation("op-3"); o == nil || o.State != workflow.OperationApplied || w.Outside.Get("op-3") != nil {
+		t.Errorf("op-3 is %+v", o)
+	}
+	if n := len(w.Outside.All()); n != workflow.MaxOperations+1 {
+		t.Errorf("%d operations outside", n)
 	}
 }
 
@@ -115,5 +191,20 @@ func TestManyWishesBesideARunner(t *testing.T) {
 	wantState(t, w, workflow.Completed)
 	if took := w.Clock.Now().Sub(begun); wishes != most || took > time.Second {
 		t.Errorf("%d wishes, %v", wishes, took)
+	}
+}
+
+// Ensure that a message is not settled when its operation could not be stored.
+func TestOperationThatCanNotBeStored(t *testing.T) {
+	w := runnertest.New(t, workflowtest.Trip(), 1, nil)
+	w.Gate.Decide = func(effect string, _ int) workflowtest.Fate {
+		if effect == "create t" {
+			return workflowtest.Refuse
+		}
+		return workflowtest.Pass
+	}
+	err := w.Schedule.Handle(t.Context(), w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody()))
+	if err == nil || failure.KindOf(err) != failure.Transient || w.Store.Get("t") != nil {
+		t.Errorf("error %v, want a transient one", err)
 	}
 }

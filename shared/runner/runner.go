@@ -25,6 +25,7 @@ var (
 type Config struct {
 	Definition *workflow.Definition
 	Store      workflow.Store
+	Outside    Outside
 	Caller     Caller
 	Sender     Sender
 	Queues     map[workflow.Queue]string // names by role
@@ -53,7 +54,7 @@ func New(c Config) (*Runner, error) {
 	} else {
 		errs = append(errs, c.Definition.Validate())
 	}
-	if c.Store == nil || c.Caller == nil || c.Sender == nil || c.Now == nil || c.Pause == nil || c.Random == nil || c.Log == nil {
+	if c.Store == nil || c.Outside == nil || c.Caller == nil || c.Sender == nil || c.Now == nil || c.Pause == nil || c.Random == nil || c.Log == nil {
 		errs = append(errs, errors.New("a required field is missing"))
 	}
 	queues := []workflow.Queue{workflow.QueueDeliveries, workflow.QueueCompensations}

@@ -232,8 +232,9 @@ func TestRescheduleWhoseDeliveryNeverComes(t *testing.T) {
 	}
 }
 
-// Ensure an operation that finds a transaction being undone is refused, even
-// beside Supervise's lease, and leaves the lease alone.
+// Ensure that of what finds a transaction being cancelled another cancel is
+// refused, and a reschedule waits for how the first one ends, even beside
+// Supervise's lease, which is left alone.
 func TestOperationsOnATransactionBeingUndone(t *testing.T) {
 	w := newWorld(t)
 	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
@@ -244,13 +245,15 @@ func TestOperationsOnATransactionBeingUndone(t *testing.T) {
 		if req.Undo && !asked {
 			asked = true
 			before := w.Store.Get("t")
-			for _, kind := range []workflow.OperationKind{workflow.OperationCancel, workflow.OperationReschedule} {
+			for kind, want := range map[workflow.OperationKind]workflow.OperationState{
+				workflow.OperationCancel: workflow.OperationRefused, workflow.OperationReschedule: workflow.OperationPending,
+			} {
 				id := "op-3-" + string(kind)
 				if err := w.Schedule.Handle(context.Background(), w.Operation(kind, "t", id, []byte(`{"nights":5}`))); err != nil {
 					t.Error(err)
 				}
-				if op := w.Store.Get("t").Operation(id); op.State != workflow.OperationRefused {
-					t.Errorf("%s is %s, want Refused", id, op.State)
+				if op := w.Store.Get("t").Operation(id); op.State != want {
+					t.Errorf("%s is %s, want %s", id, op.State, want)
 				}
 			}
 			if after := w.Store.Get("t"); after.Lease != before.Lease || after.Wake != before.Wake || after.Saves != before.Saves {

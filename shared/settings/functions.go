@@ -65,11 +65,24 @@ var functions = map[string]uses{
 	"Ready":                   usesNothing,
 }
 
-// Functions are the functions that the host runs here; none stands for all.
+// Functions are the functions that the host runs here; none stands for all. Names
+// that no function has are among them: the host ignores them, and runs nothing if
+// there are no others.
 type Functions []string
 
 // Has reports whether a function runs here.
 func (f Functions) Has(name string) bool { return len(f) == 0 || slices.Contains(f, name) }
+
+// Unknown returns the names that no function has.
+func (f Functions) Unknown() []string {
+	var names []string
+	for _, name := range f {
+		if _, known := functions[name]; !known {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // String lists them.
 func (f Functions) String() string {
@@ -96,20 +109,19 @@ func (f Functions) use() uses {
 func FunctionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
 // loadFunctions reads the list as the host does: numbers may be missing, and
-// names are compared without their case.
-func loadFunctions(getenv func(string) string) (Functions, error) {
+// names are compared without their case. A name that no function has must not
+// end the handler: three ends in a row stop the host.
+func loadFunctions(getenv func(string) string) Functions {
 	var list Functions
 	for i := range maxFunctions {
 		name := getenv(fmt.Sprint(functionsPrefix, i))
 		if name == "" {
 			continue
 		}
-		at := slices.IndexFunc(FunctionNames(), func(known string) bool { return strings.EqualFold(known, name) })
-		if at < 0 {
-			return nil, fmt.Errorf("%s%d: there is no function %q; allowed: %s",
-				functionsPrefix, i, name, strings.Join(FunctionNames(), ", "))
+		if at := slices.IndexFunc(FunctionNames(), func(known string) bool { return strings.EqualFold(known, name) }); at >= 0 {
+			name = FunctionNames()[at]
 		}
-		list = append(list, FunctionNames()[at])
+		list = append(list, name)
 	}
-	return list, nil
+	return list
 }

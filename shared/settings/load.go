@@ -26,9 +26,7 @@ func Load(getenv func(string) string) (Settings, error) {
 		}
 	}
 	note(s.loadPort(getenv))
-	var err error
-	s.Functions, err = loadFunctions(getenv)
-	note(err)
+	s.Functions = loadFunctions(getenv)
 	use := s.Functions.use()
 	for _, c := range []struct {
 		needed bool
@@ -40,7 +38,8 @@ func Load(getenv func(string) string) (Settings, error) {
 		{use.cosmosDB, connectionKinds.cosmosDB, &s.CosmosDB},
 	} {
 		if c.needed {
-			*c.into, err = c.kind.load(getenv)
+			connection, err := c.kind.load(getenv)
+			*c.into = connection
 			note(err)
 		}
 	}

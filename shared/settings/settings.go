@@ -54,7 +54,9 @@ type Settings struct {
 	EventConcurrency int
 	// CrashPlan and CrashLog are files of fault injection; see package crash.
 	CrashPlan, CrashLog string
-	LogLevel            slog.Level
+	// ClockOffset puts the clock wrong, for fault injection.
+	ClockOffset time.Duration
+	LogLevel    slog.Level
 }
 
 // Backends says where the steps' services are.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -118,6 +120,23 @@ func TestLoadReads(t *testing.T) {
 	}
 }
 
+// Ensure that what is kept of the entities with the longest names that settings
+// allow can be shown and redriven.
+func TestNamesFitTheQuarantine(t *testing.T) {
+	name := "A" + strings.Repeat("._-9", 44) + "zzz"
+	s, err := settings.Load(env("EVENTHUB_NAME", name, "DELIVERIES_QUEUE", name))
+	if err != nil || len(name) != 180 {
+		t.Fatalf("%d: %v", len(name), err)
+	}
+	for _, source := range []string{
+		quarantine.EventSource(s.EventHub, "1023"), quarantine.QueueSource(s.DeliveriesQueue), quarantine.DeadLetterSource(s.DeliveriesQueue),
+	} {
+		if id := quarantine.EntryID(source, math.MaxInt64); !quarantine.ValidEntryID(source, id) {
+			t.Errorf("%s is no entry's id", id)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -140,6 +159,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"credential", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "https://a", "CosmosDB__credential", "password"}, []string{`CosmosDB__credential: "password" is not allowed; allowed: managedidentity`}},
 		{"client id", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "https://a", "CosmosDB__clientId", "c"}, []string{`CosmosDB__clientId: needs CosmosDB__credential=managedidentity`}},
 		{"an entity", []string{"EventHubs", hub + "EntityPath=other"}, []string{"EventHubs: the connection string has an EntityPath"}},
+		{"a queue in a folder", []string{"DELIVERIES_QUEUE", "team/deliveries"}, []string{`DELIVERIES_QUEUE: "team/deliveries" does not fit; allowed: an entity's name: letters, digits and ._-, up to 180`}},
+		{"other names with a slash", []string{"COMPENSATIONS_QUEUE", "a/b", "NOTIFICATIONS_QUEUE", "a/b", "EVENTHUB_NAME", "a/b"}, []string{
+			`EVENTHUB_NAME: "a/b" does not fit`, `COMPENSATIONS_QUEUE: "a/b" does not fit`, `NOTIFICATIONS_QUEUE: "a/b" does not fit`}},
+		{"a name that is too long", []string{"EVENTHUB_NAME", strings.Repeat("h", 181)}, []string{`EVENTHUB_NAME: "hhh`}},
 		{"schedule", []string{"SWEEP_SCHEDULE", "* * * * *"}, []string{"SWEEP_SCHEDULE"}},
 		{"no host name", []string{"WEBSITE_HOSTNAME", ""}, []string{
 			"BACKEND_ACCOUNT_URL: is not set", "BACKEND_PACKAGE_URL: is not set", "BACKEND_TRANSPORTATION_URL: is not set",

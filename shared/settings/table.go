@@ -14,8 +14,10 @@ type variable struct {
 }
 
 const (
-	entityName   = `[A-Za-z0-9]([A-Za-z0-9._/-]{0,258}[A-Za-z0-9])?`
-	entityWords  = "an entity's name: letters, digits and ._-/, up to 260"
+	// The names of hub and queues are parts of the ids of documents, which can't
+	// have the / that Service Bus allows, and are shorter.
+	entityName   = `[A-Za-z0-9]([A-Za-z0-9._-]{0,178}[A-Za-z0-9])?`
+	entityWords  = "an entity's name: letters, digits and ._-, up to 180"
 	groupName    = `\$Default|[A-Za-z0-9]([A-Za-z0-9._-]{0,48}[A-Za-z0-9])?`
 	databaseName = `[^/\\#?]{0,254}[^/\\#? ]`
 	filePath     = `[^\x00]*`
@@ -98,11 +100,11 @@ var variables = []variable{
 		whole(func(s *Settings) *int { return &s.Budgets.CallAttempts }, 1, 20)},
 	{"UNDO_ATTEMPTS", "400", "wakes after which an undo that its backend was sent has failed, before the transaction is Stuck; at the longest delay 400 are about a day",
 		whole(func(s *Settings) *int { return &s.Budgets.UndoAttempts }, 1, 100_000)},
-	{"DEAD_LETTERS", "3", "dead letters of one transaction before it is Stuck",
+	{"DEAD_LETTERS", "3", "times that messages of one transaction are dead-lettered, without the result of a call in between, before it is Stuck",
 		whole(func(s *Settings) *int { return &s.Budgets.DeadLetters }, 1, 1000)},
 	{"COMPLETE_BY_HOURS", "24", "the time limit of a transaction, from its first start",
 		span(func(s *Settings) *time.Duration { return &s.Budgets.CompleteBy }, time.Hour, 0.001, 336)},
-	{"DOCUMENT_TTL_DAYS", "30", "how long final transactions, tombstones and the quarantine live",
+	{"DOCUMENT_TTL_DAYS", "30", "how long final transactions, kept requests, tombstones and the quarantine live",
 		span(func(s *Settings) *time.Duration { return &s.Budgets.DocumentTTL }, 24*time.Hour, 0.01, 3650)},
 	{"HUB_RETENTION_HOURS", "168", "the retention of the event hub",
 		span(func(s *Settings) *time.Duration { return &s.Budgets.HubRetention }, time.Hour, 0.1, 2160)},
@@ -172,6 +174,8 @@ var variables = []variable{
 		text(func(s *Settings) *string { return &s.CrashPlan }, filePath, "a path, or nothing")},
 	{"CRASH_LOG", "", "for fault injection alone: a file that is told where the handler died",
 		text(func(s *Settings) *string { return &s.CrashLog }, filePath, "a path, or nothing")},
+	{"CLOCK_OFFSET_SECONDS", "0", "for fault injection alone: how far the handler's clock is ahead; below 0, behind",
+		span(func(s *Settings) *time.Duration { return &s.ClockOffset }, time.Second, -4, 4)},
 	{"LOG_LEVEL", "info", "what is logged",
 		level(func(s *Settings) *slog.Level { return &s.LogLevel })},
 }

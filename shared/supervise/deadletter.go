@@ -21,16 +21,20 @@ const conflictTries = 8
 // the quarantine. An operation that is not on record is put there: its message
 // may never have come as far, in an outage of the storage, say. Otherwise the
 // transaction gets a new wake, since the dead letter may have been its last one,
-// or is left to an operator when that happens too often; one that is unknown or
-// rests needs neither. A dead letter that is reported twice counts twice; after
-// an error it has, as a rule, not counted.
+// or is left to an operator when that happens too often without the result of a
+// call in between; one that is unknown or rests needs neither. Messages that die
+// in one outage are one thing: what was sent before the wake that a counted one
+// raised does not count, nor does a dead letter that is reported twice.
 func (s *Service) DeadLettered(ctx context.Context, transactionID string, body []byte) error {
-	fresh, err := s.receive(ctx, body)
+	// What can't be read is in the quarantine, where people can, and counts like
+	// an operation, which has no wake.
+	e, _ := message.Decode(body)
+	fresh, err := s.receive(ctx, e)
 	if err != nil || fresh {
 		return err
 	}
 	for try := 1; ; try++ {
-		err := s.countDeadLetter(ctx, transactionID)
+		err := s.countDeadLetter(ctx, transactionID, e.Wake)
 		if err == nil || !failure.Is(err, failure.Conflict) || try == conflictTries {
 			return err
 		}
@@ -39,19 +43,23 @@ func (s *Service) DeadLettered(ctx context.Context, transactionID string, body [
 
 // receive puts the operation in a dead letter on record, if there is one and it
 // can still be.
-func (s *Service) receive(ctx context.Context, body []byte) (fresh bool, err error) {
-	e, err := message.Decode(body)
-	if err != nil || e.Operation == "" {
-		return false, nil // it is in the quarantine, where people can read it
+func (s *Service) receive(ctx context.Context, e message.Envelope) (fresh bool, err error) {
+	if e.Operation == "" {
+		return false, nil
 	}
 	fresh, err = s.operations.Receive(ctx, e)
 	if errors.Is(err, runner.ErrTooOld) {
 		return false, nil
 	}
+	if fresh && err == nil {
+		s.runner.Log.WarnContext(ctx, "operation of a dead letter put on record",
+			telemetry.KeyTransaction, e.TransactionID, telemetry.KeyOperation, e.OperationID)
+	}
 	return fresh, err
 }
 
-func (s *Service) countDeadLetter(ctx context.Context, id string) error {
+// countDeadLetter counts the dead letter of a wake, 0 for an operation.
+func (s *Service) countDeadLetter(ctx context.Context, id string, wake int) error {
 	r := s.runner
 	p, etag, err := r.Store.Read(ctx, id)
 	if failure.Is(err, failure.NotFound) {
@@ -66,6 +74,10 @@ func (s *Service) countDeadLetter(ctx context.Context, id string) error {
 	if p.Schema > workflow.Schema {
 		return fmt.Errorf("dead letter of transaction %s: its schema %d is newer than %d", id, p.Schema, workflow.Schema)
 	}
+	if wake < p.DeadWake {
+		s.send(ctx, p)
+		return nil
+	}
 	before, now := p.State, r.Now()
 	p.DeadLetters++
 	switch live := p.Lease.Live(now); {
@@ -78,16 +90,21 @@ func (s *Service) countDeadLetter(ctx context.Context, id string) error {
 	default:
 		p.RaiseWake(now.Add(r.Budgets.Backoff(r.Jitter()).Delay(p.DeadLetters)))
 	}
+	p.DeadWake = p.Wake
 	if _, err := r.Store.Replace(ctx, p, etag); err != nil && !s.counted(ctx, p, err) {
 		return fmt.Errorf("dead letter of transaction %s: %w", id, err)
 	}
 	r.LogState(ctx, before, p)
-	if err := r.Successor(ctx, p); err != nil {
-		// An error would bring the dead letter back, to be counted again. The
-		// wake is saved, so that Sweep finds it.
-		r.Log.WarnContext(ctx, "wake of a dead letter is left to Sweep", telemetry.KeyTransaction, id, telemetry.KeyError, err)
-	}
+	s.send(ctx, p)
 	return nil
+}
+
+// send sends the current wake, maybe again. It is saved, so that Sweep finds what
+// can't be sent.
+func (s *Service) send(ctx context.Context, p *workflow.Progress) {
+	if err := s.runner.Successor(ctx, p); err != nil {
+		s.runner.Log.WarnContext(ctx, "wake of a dead letter is left to Sweep", telemetry.KeyTransaction, p.ID, telemetry.KeyError, err)
+	}
 }
 
 // counted reports whether a write whose answer was lost took effect.

@@ -22,7 +22,7 @@ func untold(t *testing.T, w *runnertest.World, n int) {
 	for i := range n {
 		p := w.Runner.Definition.New(fmt.Sprintf("n-%03d", i), w.Clock.Now(), w.Runner.Budgets.Limits())
 		p.State = workflow.Running
-		if err := p.Complete(w.Clock.Now(), w.Runner.Budgets.Limits()); err != nil {
+		if err := p.Complete("", w.Clock.Now(), w.Runner.Budgets.Limits()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Store.Create(t.Context(), p); err != nil {
@@ -195,9 +195,7 @@ func TestStuckByDeadLettersIsANotice(t *testing.T) {
 	abandon(t, w, 1)
 	w.Clock.Advance(2 * time.Minute)
 	for range 4 {
-		if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil {
-			t.Fatal(err)
-		}
+		die(t, w, w.Store.Get("t-00").Wake)
 	}
 	p := wantState(t, w, "t-00", workflow.Stuck)
 	if len(p.Outbox.Notices) != 1 || p.Outbox.Notices[0].State != workflow.Stuck || !w.Queue.Has("t-00/notifications/1") {

@@ -249,32 +249,26 @@ func TestDeadLetters(t *testing.T) {
 		t.Errorf("an unknown transaction: %v", err)
 	}
 	abandon(t, w, 1)
-	if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil {
-		t.Fatal(err)
-	}
+	die(t, w, w.Store.Get("t-00").Wake)
 	p := w.Store.Get("t-00")
 	if p.DeadLetters != 1 || p.State != workflow.Running || !p.WakeAt.After(p.Lease.Until.Time) || !w.Queue.Has("t-00/deliveries/2") {
 		t.Errorf("beside a lease:\n%s", runnertest.Describe(p))
 	}
 	w.Clock.Advance(2 * time.Minute)
 	for want := 2; want <= 3; want++ {
-		if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil {
-			t.Fatal(err)
-		}
+		die(t, w, w.Store.Get("t-00").Wake)
 		if p := wantState(t, w, "t-00", workflow.Running); p.DeadLetters != want || !w.Queue.Has(fmt.Sprintf("t-00/deliveries/%d", p.Wake)) {
 			t.Errorf("dead letter %d:\n%s", want, runnertest.Describe(p))
 		}
 	}
-	if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil {
-		t.Fatal(err)
-	}
+	die(t, w, w.Store.Get("t-00").Wake)
 	p = wantState(t, w, "t-00", workflow.Stuck)
 	if !p.WakeAt.IsZero() || p.Step("hotel").Effect != workflow.EffectMaybe || p.Lease.Epoch != 2 {
 		t.Errorf("not fully stuck:\n%s", runnertest.Describe(p))
 	}
 	writes := w.Store.Writes()
-	if err := w.Supervise.DeadLettered(t.Context(), "t-00", nil); err != nil || w.Store.Writes() != writes {
-		t.Errorf("a dead letter of a stuck transaction: %v", err)
+	if die(t, w, p.Wake); w.Store.Writes() != writes {
+		t.Error("a dead letter of a stuck transaction was counted")
 	}
 }
 

@@ -55,6 +55,18 @@ func FromHeader(ctx context.Context, get func(name string) string) context.Conte
 	return w3c.Extract(ctx, header(get))
 }
 
+// FromHost is FromHeader for an event. That the host does not sample its span says
+// nothing: without a listener of its own all its spans are marked so
+// (azure-functions-host, with .NET's HttpClient), and a sampler that goes by the
+// parent would drop every span of ours.
+func FromHost(ctx context.Context, get func(name string) string) context.Context {
+	ctx = FromHeader(ctx, get)
+	if host := trace.SpanContextFromContext(ctx); host.IsValid() {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, host.WithTraceFlags(host.TraceFlags().WithSampled(true)))
+	}
+	return ctx
+}
+
 // header is a carrier that is only read.
 type header func(name string) string
 

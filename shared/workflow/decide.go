@@ -85,6 +85,9 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 			d.putBack(p, op, reason, t)
 			return true, nil
 		}
+		if p.wasCompleted() {
+			return true, d.leaveCompleted(p, reason, t)
+		}
 		return true, d.fail(p, CauseFailed, reason, t)
 	}
 	if d.succeeded(p) {
@@ -94,22 +97,32 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 				op.end(OperationApplied, "", t.Now)
 			}
 		}
-		limits := t.Limits
-		limits.DocumentTTL += d.changeableFor(p, t.Now)
-		return true, p.Complete(t.Now, limits)
+		return true, d.complete(p, "", t)
 	}
 	if !t.Due.Before(p.CompleteBy.Time) {
 		reason := "not completed by " + p.CompleteBy.String()
-		if op := p.changing(); op != nil && p.wasCompleted() {
+		switch op := p.changing(); {
+		case !p.wasCompleted():
+			return true, d.fail(p, CauseExpired, reason, t)
+		case op != nil:
 			d.putBack(p, op, reason, t) // what was completed is not undone for a change
-			return true, nil
+		default: // nor for a change that is being taken back
+			return true, p.Extend(reason, t.Now, t.Due.Add(t.Limits.CompleteBy))
 		}
-		return true, d.fail(p, CauseExpired, reason, t)
+		return true, nil
 	}
 	if t.Start {
 		d.start(p, t)
 	}
 	return false, nil
+}
+
+// complete ends a run in which all steps have succeeded. The document has to be
+// there for as long as its client can change the transaction.
+func (d *Definition) complete(p *Progress, reason string, t Turn) error {
+	limits := t.Limits
+	limits.DocumentTTL += d.changeableFor(p, t.Now)
+	return p.Complete(reason, t.Now, limits)
 }
 
 // fail ends a run: Rejected when no step has an effect to undo, which holds for
@@ -203,6 +216,9 @@ func (d *Definition) NextAt(p *Progress, now time.Time) time.Time {
 	case Accepted:
 		sooner(p.CompleteBy.Time)
 	case Running:
+		if d.succeeded(p) || p.firstIn(StepRejected) != nil {
+			return now // it ends, or is undone
+		}
 		sooner(p.CompleteBy.Time)
 		for i := range p.Steps {
 			if d.ready(p, &p.Steps[i]) {

@@ -34,6 +34,13 @@ type Step struct {
 	// Undo builds the call that undoes the step. Nil means that the step has
 	// no effect to undo.
 	Undo func(Input) Call
+	// Pivot says that the world can finish what the step began: a parcel is
+	// picked up, a plane takes off. From then on the service refuses the undo for
+	// good, with TypeCannotUndo. So a pivot is undone before any other step: when
+	// the undo is refused nothing else is lost. A pivot has an Undo. Where there
+	// are several they are undone in reverse order as well, and a refusal after
+	// one of them was undone leaves the transaction Stuck.
+	Pivot bool
 	// Affected tells whether the step must be redone when the request changes.
 	// Nil means never.
 	Affected func(before, after json.RawMessage) bool

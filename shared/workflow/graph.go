@@ -29,6 +29,9 @@ func (d *Definition) Validate() error {
 		if s.Call == nil {
 			errs = append(errs, fmt.Errorf("step %q: it has no call", s.Name))
 		}
+		if s.Pivot && s.Undo == nil {
+			errs = append(errs, fmt.Errorf("step %q: a pivot without an undo", s.Name))
+		}
 		seen[s.Name] = true
 	}
 	if err := errors.Join(errs...); err != nil {

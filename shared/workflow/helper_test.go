@@ -24,6 +24,8 @@ type run struct {
 	d   *workflow.Definition
 	p   *workflow.Progress
 	now time.Time
+	// outside is what was to be on record outside so far.
+	outside []workflow.OutsideOperation
 }
 
 // newRun returns a trip of which nothing is known yet.
@@ -53,7 +55,7 @@ func (r *run) turn() workflow.Turn {
 }
 
 func (r *run) receive(kind workflow.OperationKind, id string, body json.RawMessage) bool {
-	return r.p.Receive(workflow.Operation{ID: id, Kind: kind, Body: body, AcceptedAt: r.now})
+	return r.by("", kind, id, body)
 }
 
 func (r *run) advance() *run {

@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -18,19 +19,24 @@ func lastOf(p *workflow.Progress) workflow.Entry { return p.History[len(p.Histor
 // that it led to, and that only an operator's has a name.
 func TestEveryEventIsInTheHistory(t *testing.T) {
 	reasons := map[workflow.Event]string{
-		workflow.EventReject: "no", workflow.EventCompensate: "no", workflow.EventStick: "no",
-		workflow.EventRetryUndo: "the service is back", workflow.EventGiveUp: "done by hand",
+		workflow.EventReject: "no", workflow.EventCompensate: "no", workflow.EventStick: "no", workflow.EventExtend: "late", workflow.EventResume: "too late",
+		workflow.EventRetryUndo: "the service is back", workflow.EventRetryRun: "the service is back", workflow.EventGiveUp: "done by hand",
 	}
-	for event, table := range allowed {
+	tables := maps.Clone(allowed)
+	tables[workflow.EventRetryRun] = allowedUndisturbed[workflow.EventRetryRun]
+	for event, table := range tables {
 		for from, to := range table {
 			t.Run(string(event)+" in "+string(from), func(t *testing.T) {
 				p := workflowtest.FullProgress("t")
 				p.State, p.Cause, p.History = from, workflow.CauseFailed, nil
+				if event == workflow.EventRetryRun {
+					p.Cause = ""
+				}
 				if err := fire(p, event, workflow.CauseFailed); err != nil {
 					t.Fatal(err)
 				}
 				want := workflow.Entry{At: workflow.At(workflowtest.Start), Event: event, State: to, Reason: reasons[event]}
-				if event == workflow.EventRetryUndo || event == workflow.EventGiveUp {
+				if event == workflow.EventRetryUndo || event == workflow.EventRetryRun || event == workflow.EventGiveUp {
 					want.By = "ada"
 				}
 				if diff := cmp.Diff([]workflow.Entry{want}, p.History); diff != "" {

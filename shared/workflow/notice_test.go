@@ -50,7 +50,7 @@ func fireWithin(p *workflow.Progress, event workflow.Event, l workflow.Limits) e
 	now := workflowtest.Start
 	switch event {
 	case workflow.EventComplete:
-		return p.Complete(now, l)
+		return p.Complete("", now, l)
 	case workflow.EventReject:
 		return p.Reject(p.Cause, "no", now, l)
 	case workflow.EventCancel:
@@ -87,7 +87,7 @@ func TestOutboxOverSeveralRests(t *testing.T) {
 			}
 		}
 		p.State = workflow.Running
-		if err := p.Complete(now, notifying); err != nil {
+		if err := p.Complete("", now, notifying); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestOutboxOfACopy(t *testing.T) {
 	p := workflowtest.Trip().New("t", workflowtest.Start, notifying)
 	for range 2 {
 		p.State = workflow.Running
-		if err := p.Complete(workflowtest.Start, notifying); err != nil {
+		if err := p.Complete("", workflowtest.Start, notifying); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestOutboxOfACopy(t *testing.T) {
 	for c, n := range map[*workflow.Progress]int{first: 5, second: 7} {
 		c.Notified(1)
 		c.State, c.Revision = workflow.Running, n
-		if err := c.Complete(workflowtest.Start, notifying); err != nil {
+		if err := c.Complete("", workflowtest.Start, notifying); err != nil {
 			t.Fatal(err)
 		}
 	}

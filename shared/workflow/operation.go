@@ -18,34 +18,69 @@ type Operation struct {
 	TraceParent string
 }
 
-// MaxOperations is how many operations are on record, but for the first of each
-// kind, which always is: a document has a largest size, and one that can't be
-// saved any more could be neither completed nor undone. Who accepts operations
-// is to refuse them long before, by what is on record then.
-const MaxOperations = 200
+// MaxOperations is how many operations of one kind a transaction takes: they all
+// stay on record in one document, and each is a save that the others wait for.
+const MaxOperations = 50
+
+// MaxChangeBytes is how many bytes the changes of a transaction may have in all,
+// those that are done with included: see Progress.Refuses.
+const MaxChangeBytes = 512 << 10
+
+// NotYours is what is said of a transaction to those whose it isn't. It gives
+// nothing away: not even that there is one.
+const NotYours = "there is no such transaction of yours"
+
+// Refuses tells why the document doesn't take the operation, "" if it does: it is
+// foreign, or there is no room, since a document has a largest size, and one that
+// can't be saved any more could be neither completed nor undone. There is always
+// room for the first of a kind. Room that is used up stays so, but for what
+// settleOwner gives back.
+func (p *Progress) Refuses(op Operation) (reason string) {
+	if p.Foreign(op) {
+		return NotYours
+	}
+	had, bytes := 0, 0
+	for _, o := range p.Operations {
+		if o.Kind == op.Kind {
+			had++
+		}
+		bytes += o.Bytes
+	}
+	switch {
+	case had >= MaxOperations:
+		return fmt.Sprintf("a transaction takes no more than %d operations of the kind %s", MaxOperations, op.Kind)
+	case op.Kind == OperationReschedule && bytes+len(op.Body) > MaxChangeBytes:
+		return fmt.Sprintf("a transaction takes no more than %d bytes of changes", MaxChangeBytes)
+	}
+	return ""
+}
 
 // Receive puts an operation on record as Pending and reports whether it did: a
-// repeat changes nothing, nor does a foreign one, nor one beyond MaxOperations.
+// repeat changes nothing, nor does one that the document refuses. That one, and
+// what settleOwner takes out of the document, is to be on record outside: whoever
+// saves the document, or is done with the operation, stores that first.
 // Operations are kept in the order of their ids, the delivery first, whatever the
 // order in which they arrive. Anyone may receive an operation under the
 // document's ETag; only the holder of the lease acts on it.
-func (p *Progress) Receive(op Operation) bool {
-	if p.Operation(op.ID) != nil || p.Foreign(op) {
-		return false
+func (p *Progress) Receive(op Operation) (fresh bool, outside []OutsideOperation) {
+	if p.Operation(op.ID) != nil {
+		return false, nil
 	}
-	if len(p.Operations) >= MaxOperations && slices.ContainsFunc(p.Operations, func(o OperationRecord) bool { return o.Kind == op.Kind }) {
-		return false
+	if reason := p.Refuses(op); reason != "" {
+		return false, []OutsideOperation{p.refused(op, reason)}
 	}
-	record := OperationRecord{ID: op.ID, Kind: op.Kind, State: OperationPending, AcceptedAt: At(op.AcceptedAt)}
+	record := OperationRecord{
+		ID: op.ID, Kind: op.Kind, State: OperationPending, AcceptedAt: At(op.AcceptedAt), Hash: Hash(op.Kind, p.ID, op.Body),
+	}
 	if op.Kind == OperationReschedule {
-		record.Change = op.Body
+		record.Change, record.Bytes = op.Body, len(op.Body)
 	}
 	if p.AcceptedAt.IsZero() {
 		p.AcceptedAt, p.TraceParent = At(op.AcceptedAt), op.TraceParent
 	}
 	switch _, known := p.Owner(); {
 	case op.Kind == OperationDeliver:
-		p.deliver(op, &record)
+		outside = p.deliver(op, &record)
 	case !known:
 		record.Caller = op.Caller
 	}
@@ -59,16 +94,16 @@ func (p *Progress) Receive(op Operation) bool {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return true
+	return true, outside
 }
 
-func (p *Progress) deliver(op Operation, record *OperationRecord) {
+func (p *Progress) deliver(op Operation, record *OperationRecord) []OutsideOperation {
 	if p.delivery() != nil {
 		record.end(OperationRefused, "the transaction has a delivery already", op.AcceptedAt)
-		return
+		return nil
 	}
 	p.Caller = op.Caller
-	p.settleOwner()
+	outside := p.settleOwner()
 	if p.State == Accepted {
 		p.Request = op.Body
 		if len(op.Body) == 0 {
@@ -76,6 +111,7 @@ func (p *Progress) deliver(op Operation, record *OperationRecord) {
 		}
 		p.AcceptedAt, p.TraceParent = At(op.AcceptedAt), op.TraceParent
 	}
+	return outside
 }
 
 func (p *Progress) delivery() *OperationRecord {
@@ -98,9 +134,24 @@ func (p *Progress) changing() *OperationRecord {
 	return nil
 }
 
+// cancelling returns the cancel for which the transaction is being undone, nil if
+// none.
+func (p *Progress) cancelling() *OperationRecord {
+	for i := range p.Operations {
+		op := &p.Operations[i]
+		if op.Kind == OperationCancel && op.State == OperationPending && op.Revision > 0 {
+			return op
+		}
+	}
+	return nil
+}
+
 // Serving returns the OperationID on whose behalf calls are made now: the
 // cancel or the reschedule that was taken up, otherwise the delivery.
 func (p *Progress) Serving() string {
+	if cancel := p.cancelling(); cancel != nil {
+		return cancel.ID
+	}
 	id := ""
 	for _, op := range p.Operations {
 		if op.Kind == OperationDeliver && id == "" || op.State == OperationPending && op.Revision > 0 {
@@ -113,7 +164,7 @@ func (p *Progress) Serving() string {
 // end gives the operation its final state. A change that is done with is
 // dropped: the request holds it, or it does not matter.
 func (op *OperationRecord) end(state OperationState, reason string, now time.Time) {
-	op.State, op.Reason, op.EndedAt, op.Change = state, reason, At(now), nil
+	op.State, op.Reason, op.EndedAt, op.Change = state, short(reason), At(now), nil
 }
 
 // applyOperations takes up the operations that wait: cancels first, since they
@@ -135,7 +186,7 @@ func (d *Definition) applyOperations(p *Progress, t Turn) error {
 }
 
 func (d *Definition) apply(p *Progress, op *OperationRecord, t Turn) error {
-	if reason := p.refusal(); reason != "" {
+	if reason := p.refusal(op.Kind); reason != "" {
 		op.end(OperationRefused, reason, t.Now)
 		return nil
 	}
@@ -149,15 +200,20 @@ func (d *Definition) apply(p *Progress, op *OperationRecord, t Turn) error {
 }
 
 // refusal tells why the state of the transaction leaves no room for an
-// operation.
-func (p *Progress) refusal() string {
+// operation. A cancel may be refused as long as it is being undone for: what it
+// would supersede waits for its end, the delivery and the reschedules.
+func (p *Progress) refusal(kind OperationKind) string {
 	switch {
-	case p.State == Compensating || p.State == Stuck:
-		return "the transaction is already being undone"
 	case p.State.Final() && p.State != Completed:
 		return "the transaction is " + string(p.State)
+	case p.State != Compensating && p.State != Stuck:
+		return ""
+	case p.Cause == "":
+		return "the transaction can't go on, and waits for an operator"
+	case p.Cause == CauseCancelled && (kind == OperationDeliver || kind == OperationReschedule && p.State == Compensating):
+		return ""
 	}
-	return ""
+	return "the transaction is already being undone"
 }
 
 const tooLate = "it is too late: the transaction was completed and can no longer be changed"
@@ -183,23 +239,28 @@ func (d *Definition) cancel(p *Progress, op *OperationRecord, t Turn) error {
 		op.end(OperationRefused, tooLate, t.Now)
 		return nil
 	}
-	for i := range p.Operations {
-		other := &p.Operations[i]
-		if other.Kind != OperationCancel && other.State == OperationPending {
-			other.end(OperationSuperseded, "cancelled by operation "+op.ID, t.Now)
-		}
-	}
 	op.Revision = p.Revision
 	if p.State == Completed || d.HasEffects(p) {
 		return p.Compensate(CauseCancelled, "cancelled by its client", t.Now)
 	}
-	op.end(OperationApplied, "", t.Now)
+	p.endCancelled(op, t.Now)
 	return p.Cancel(t.Now, t.Limits)
 }
 
+// endCancelled ends the operations of a transaction that is cancelled: only now
+// is it certain that the others have no more effect.
+func (p *Progress) endCancelled(cancel *OperationRecord, now time.Time) {
+	for i := range p.Operations {
+		if other := &p.Operations[i]; other.Kind != OperationCancel && other.State == OperationPending {
+			other.end(OperationSuperseded, "cancelled by operation "+cancel.ID, now)
+		}
+	}
+	cancel.end(OperationApplied, "", now)
+}
+
 func (d *Definition) reschedule(p *Progress, op *OperationRecord, t Turn) error {
-	if p.State == Accepted || p.changing() != nil || p.firstIn(StepRejected) != nil || d.redoing(p) {
-		return nil // it waits for its delivery, for the one before it, for the decision on a rejection, for the putting back
+	if p.State != Running && p.State != Completed || p.changing() != nil || p.firstIn(StepRejected) != nil || d.redoing(p) {
+		return nil // it waits for its delivery, for the end of a cancel, for the one before it, for the decision on a rejection, for the putting back
 	}
 	for _, other := range p.Operations {
 		if other.Kind == OperationReschedule && other.State == OperationApplied && other.ID > op.ID {

@@ -11,8 +11,8 @@ type Effect int
 
 // The effects.
 const (
-	EffectNo    Effect = iota // not sent at all, or a definite 4xx
-	EffectMaybe               // time-out, reset, 408, 5xx
+	EffectNo    Effect = iota // not sent at all, or the backend's own refusal
+	EffectMaybe               // time-out, reset, 408, 5xx, a platform's 4xx
 	EffectYes                 // 2xx
 )
 
@@ -45,9 +45,13 @@ type Retry int
 // The retry verdicts. Only RetryNone is a success.
 const (
 	RetryNone  Retry = iota // the call succeeded
-	RetryLater              // 408, 429, 5xx, time-out, reset, not sent
-	RetryNever              // any other 4xx
+	RetryLater              // 408, 429, 5xx, time-out, reset, not sent, a 4xx that is not the backend's word
+	RetryNever              // the backend's word: any other 4xx with a problem document of its own
 )
+
+// TypeCannotUndo is the problem type with which a service refuses for good to
+// undo what has happened in the world.
+const TypeCannotUndo = "cannot-be-undone"
 
 // Outcome is the verdict on one call, given by the client that made it.
 type Outcome struct {

@@ -23,20 +23,28 @@ func (p *Progress) SeenBy(caller string) bool {
 }
 
 // Foreign reports whether an operation was asked for by another than the
-// transaction's owner. Such a one is never received: to whoever asked, there is
-// no such transaction.
+// transaction's owner. Such a one is refused, outside of the document: to whoever
+// asked, there is no such transaction.
 func (p *Progress) Foreign(op Operation) bool {
 	owner, known := p.Owner()
 	return known && !Owns(owner, op.Caller)
 }
 
 // settleOwner keeps of the operations that came before the delivery those of the
-// delivery's caller. The others never took effect: see waitsForOwner.
-func (p *Progress) settleOwner() {
-	p.Operations = slices.DeleteFunc(p.Operations, func(op OperationRecord) bool { return !Owns(p.Caller, op.Caller) })
-	for i := range p.Operations {
-		p.Operations[i].Caller = ""
+// delivery's caller, and returns the others. They never took effect: see
+// waitsForOwner.
+func (p *Progress) settleOwner() (outside []OutsideOperation) {
+	var kept []OperationRecord
+	for _, op := range p.Operations {
+		if !Owns(p.Caller, op.Caller) {
+			outside = append(outside, p.foreign(op))
+			continue
+		}
+		op.Caller = ""
+		kept = append(kept, op)
 	}
+	p.Operations = kept
+	return outside
 }
 
 // waitsForOwner reports whether it is not known yet if the operation's caller

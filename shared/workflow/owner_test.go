@@ -5,13 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
 // by receives an operation of a caller's.
 func (r *run) by(caller string, kind workflow.OperationKind, id string, body json.RawMessage) bool {
-	return r.p.Receive(workflow.Operation{ID: id, Kind: kind, Body: body, AcceptedAt: r.now, Caller: caller})
+	fresh, outside := r.p.Receive(workflow.Operation{ID: id, Kind: kind, Body: body, AcceptedAt: r.now, Caller: caller})
+	r.outside = append(r.outside, outside...)
+	return fresh
 }
 
 // ofAda returns a trip of Ada's whose first stage is in flight.
@@ -21,11 +25,21 @@ func ofAda(t *testing.T) *run {
 	return r.advance()
 }
 
-// wantAbsent checks that an operation has left no trace.
-func (r *run) wantAbsent(id string) {
+// wantOutside checks that an operation is not in the document, and is to be on
+// record outside, once, as Refused for that reason.
+func (r *run) wantOutside(id, reason string) {
 	r.Helper()
 	if op := r.p.Operation(id); op != nil {
 		r.Errorf("operation %s is on record: %+v", id, op)
+	}
+	var found []workflow.OutsideOperation
+	for _, o := range r.outside {
+		if o.OperationID == id {
+			found = append(found, o)
+		}
+	}
+	if len(found) != 1 || found[0].State != workflow.OperationRefused || found[0].Reason != reason {
+		r.Errorf("operation %s is outside as %+v, want one that is Refused: %s", id, found, reason)
 	}
 }
 
@@ -48,12 +62,19 @@ func TestForeignOperationIsNotReceived(t *testing.T) {
 		for _, caller := range []string{"bob", ""} {
 			r := ofAda(t)
 			op := workflow.Operation{ID: "op-9", Kind: kind, Body: nights("4"), AcceptedAt: r.now, Caller: caller}
-			if !r.p.Foreign(op) || r.p.Receive(op) {
+			if !r.p.Foreign(op) || r.by(caller, kind, op.ID, op.Body) {
 				t.Errorf("%s of %q is received", kind, caller)
 			}
 			r.advance().want(workflow.Running, "hotel", "flight")
-			r.wantAbsent("op-9")
-			if op.Caller = "ada"; r.p.Foreign(op) || !r.p.Receive(op) {
+			r.wantOutside("op-9", workflow.NotYours)
+			want := workflow.OutsideOperation{
+				ID: "operation:op-9", TransactionID: "t", OperationID: "op-9", Operation: kind, Hash: workflow.Hash(kind, "t", op.Body),
+				Caller: caller, AcceptedAt: workflow.At(r.now), State: workflow.OperationRefused, Reason: "there is no such transaction of yours",
+			}
+			if diff := cmp.Diff([]workflow.OutsideOperation{want}, r.outside); diff != "" {
+				t.Errorf("outside (-want +got):\n%s", diff)
+			}
+			if op.Caller = "ada"; r.p.Foreign(op) || !r.by("ada", kind, op.ID, op.Body) {
 				t.Errorf("%s of the owner is not received", kind)
 			}
 		}
@@ -61,8 +82,8 @@ func TestForeignOperationIsNotReceived(t *testing.T) {
 }
 
 // Ensure that a cancel before the delivery waits until it shows whose it is: the
-// owner's takes effect, another's does not and leaves no trace, in whatever order
-// they come.
+// owner's takes effect, another's does not and is Refused outside, in whatever
+// order they come.
 func TestCancelBeforeItsDeliveryWaitsForTheOwner(t *testing.T) {
 	r := newRun(t)
 	r.by("bob", workflow.OperationCancel, "op-2", nil)
@@ -72,7 +93,7 @@ func TestCancelBeforeItsDeliveryWaitsForTheOwner(t *testing.T) {
 		t.Errorf("it is looked at again at %v, want %v", got, r.p.CompleteBy)
 	}
 	r.by("ada", workflow.OperationDeliver, "op-1", workflowtest.TripBody())
-	r.wantAbsent("op-2")
+	r.wantOutside("op-2", workflow.NotYours)
 	r.advance().want(workflow.Running, "hotel", "flight")
 	if r.p.Caller != "ada" || r.p.Operation("op-3").Caller != "" {
 		t.Errorf("the owner is %q, and a caller is kept: %+v", r.p.Caller, r.p.Operations)
@@ -96,7 +117,10 @@ func TestDeliveryNeverComes(t *testing.T) {
 	r.advance().want(workflow.Rejected).wantOperation("op-2", workflow.OperationRefused).wantOperation("op-3", workflow.OperationRefused)
 	r.by("ada", workflow.OperationDeliver, "op-1", workflowtest.TripBody())
 	r.advance().want(workflow.Rejected).wantOperation("op-1", workflow.OperationRefused)
-	r.wantAbsent("op-3")
+	r.wantOutside("op-3", "the transaction is Rejected") // as it ended before
+	if o := r.outside[0]; o.EndedAt != workflow.At(r.now) || o.Caller != "bob" {
+		t.Errorf("outside: %+v", o)
+	}
 	if owner, known := r.p.Owner(); owner != "ada" || !known {
 		t.Errorf("the owner is %q", owner)
 	}
@@ -106,7 +130,7 @@ func TestDeliveryNeverComes(t *testing.T) {
 func TestSecondDeliveryOfAnother(t *testing.T) {
 	r := ofAda(t)
 	r.by("bob", workflow.OperationDeliver, "op-0", workflowtest.TripBody())
-	r.wantAbsent("op-0")
+	r.wantOutside("op-0", workflow.NotYours)
 	if r.p.Caller != "ada" {
 		t.Errorf("the owner is %q", r.p.Caller)
 	}

@@ -55,9 +55,11 @@ type Progress struct {
 	// Sweeps counts the wakes that Sweep has raised since a runner last took
 	// the lease.
 	Sweeps int `json:"sweeps,omitempty"`
-	// DeadLetters counts the messages of this transaction that were
-	// dead-lettered.
+	// DeadLetters counts how often messages of this transaction were dead-lettered
+	// since a call last had a result. DeadWake is the wake that was current when
+	// that was last counted: what was sent before it has died with it.
 	DeadLetters int `json:"deadLetters,omitempty"`
+	DeadWake    int `json:"deadWake,omitempty"`
 
 	TraceParent string `json:"traceparent,omitempty"`
 	// TTL is how long the document lives after its last write, in seconds; set
@@ -108,6 +110,9 @@ type StepProgress struct {
 	UndoAttempts int        `json:"undoAttempts,omitempty"`
 	UndoLaters   int        `json:"undoLaters,omitempty"`
 	UndoError    *StepError `json:"undoError,omitempty"`
+	// Before is the state to go back to if the undo can't be made: set in
+	// StepUndoing only.
+	Before StepState `json:"before,omitempty"`
 }
 
 // StepError is a failed attempt as it is kept.
@@ -148,6 +153,8 @@ type OperationRecord struct {
 	// Caller is who asked, until the delivery shows whose transaction it is.
 	Caller string          `json:"caller,omitempty"`
 	Change json.RawMessage `json:"change,omitempty"` // a reschedule's body, while Pending
+	Bytes  int             `json:"bytes,omitempty"`  // the length that Change has, or had
+	Hash   string          `json:"hash,omitempty"`   // of the content, see Hash; none if an older version received it
 	// Revision is the transaction's revision under which the operation was
 	// taken up; 0 while it waits to be.
 	Revision   int     `json:"revision,omitempty"`

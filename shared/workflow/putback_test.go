@@ -2,7 +2,7 @@ package workflow_test
 
 import (
 	"encoding/json"
-	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,7 +133,7 @@ func TestRedoKeepsTheOrder(t *testing.T) {
 }
 
 // Ensure a reschedule that can't be done in time is put back: what was
-// delivered is not undone for it, as long as that succeeds.
+// delivered is not undone for it, however long that takes.
 func TestRescheduleExpires(t *testing.T) {
 	r := completedChain(t)
 	r.reschedule("op-2", `{"a":2,"b":2}`).finish(later)
@@ -142,9 +142,57 @@ func TestRescheduleExpires(t *testing.T) {
 	if string(r.p.Request) != `{"a":1,"b":1,"c":1}` || !r.p.CompleteBy.After(r.now) {
 		t.Errorf("request %s, complete by %s", r.p.Request, r.p.CompleteBy)
 	}
-	r.finish(later)
-	r.now = r.p.CompleteBy.Time
-	r.advance().want(workflow.Compensating).wantCause(workflow.CauseExpired)
+	for range 3 {
+		r.finish(later)
+		limit := r.p.CompleteBy
+		r.now = limit.Time
+		r.advance().want(workflow.Running, "a").wantCause("")
+		if last := r.p.History[len(r.p.History)-1]; last.Event != workflow.EventExtend || last.Reason == "" || !r.p.CompleteBy.After(r.now) {
+			t.Errorf("%+v, complete by %s; want more time", last, r.p.CompleteBy)
+		}
+	}
+	r.finish(ok).want(workflow.Completed)
+}
+
+// Ensure a putting back that a service refuses undoes nothing: what was
+// completed stays so, with the results that it had, and the refusal can be seen.
+func TestPutBackIsRefused(t *testing.T) {
+	r := completedChain(t)
+	r.reschedule("op-2", `{"a":2,"b":2,"c":2}`).finish(answer(`{"x":2}`)).want(workflow.Running, "b")
+	r.receive(workflow.OperationReschedule, "op-3", json.RawMessage(`{"c":3}`))
+	r.finish(never).wantOperation("op-2", workflow.OperationRefused).want(workflow.Running, "a")
+	r.finish(never) // op-3 has waited for the end of the putting back
+	r.want(workflow.Running, "c").finish(ok).want(workflow.Completed).wantOperation("op-3", workflow.OperationApplied)
+
+	r = completedChain(t)
+	r.reschedule("op-2", `{"a":2,"b":2,"c":2}`).finish(answer(`{"x":2}`)).finish(never)
+	r.finish(never).want(workflow.Completed).wantOperation("op-2", workflow.OperationRefused).wantCause("")
+	if !strings.Contains(r.p.Reason, never.Message) || r.p.Step("a").Error == nil || string(r.p.Request) != `{"a":1,"b":1,"c":1}` {
+		t.Errorf("reason %q, error %v, request %s", r.p.Reason, r.p.Step("a").Error, r.p.Request)
+	}
+	if last := r.p.History[len(r.p.History)-1]; last.Event != workflow.EventComplete || last.Reason != r.p.Reason {
+		t.Errorf("the history ends with %+v", last)
+	}
+	r.wantStep("a", workflow.StepSucceeded, workflow.EffectYes, 2).wantStep("b", workflow.StepSucceeded, workflow.EffectYes, 1)
+	if string(r.p.Step("a").Result) != `{"x":2}` || r.p.TTL == 0 {
+		t.Errorf("result %s, TTL %d", r.p.Step("a").Result, r.p.TTL)
+	}
+	// The next change is made as usual, and its end is a clean one.
+	r.reschedule("op-3", `{"a":3}`).want(workflow.Running, "a").finish(answer(`{"x":2}`)).want(workflow.Completed)
+	if r.p.Reason != "" || r.p.Step("a").Error != nil {
+		t.Errorf("reason %q, error %v", r.p.Reason, r.p.Step("a").Error)
+	}
+}
+
+// Ensure a run that has never completed is undone when its putting back is
+// refused.
+func TestPutBackIsRefusedBeforeCompletion(t *testing.T) {
+	d := chain()
+	r := &run{T: t, d: d, p: d.New("t", workflowtest.Start, limits), now: workflowtest.Start}
+	r.receive(workflow.OperationDeliver, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
+	r.advance().finish(ok).want(workflow.Running, "b")
+	r.receive(workflow.OperationReschedule, "op-2", json.RawMessage(`{"b":2}`))
+	r.finish(ok).finish(never).want(workflow.Running, "b").finish(never).want(workflow.Compensating).wantCause(workflow.CauseFailed)
 }
 
 // Ensure a reschedule of a run that has never completed does not prolong it.
@@ -184,23 +232,4 @@ func TestPutBackOfARunThatHasNotCompleted(t *testing.T) {
 	r.finish(ok).want(workflow.Running, "a").finish(never).wantOperation("op-2", workflow.OperationRefused)
 	r.want(workflow.Running, "a").finish(ok).want(workflow.Running, "b").finish(ok).want(workflow.Running, "c")
 	r.finish(ok).want(workflow.Completed)
-}
-
-// Ensure the operations of one transaction are bounded, and that neither its
-// delivery nor a cancel is ever turned away for it.
-func TestOperationsAreBounded(t *testing.T) {
-	r := newRun(t)
-	for i := range workflow.MaxOperations + 50 {
-		r.receive(workflow.OperationReschedule, fmt.Sprintf("op-%04d", i+1000), nights("5"))
-	}
-	if n := len(r.p.Operations); n != workflow.MaxOperations {
-		t.Fatalf("%d operations, want %d", n, workflow.MaxOperations)
-	}
-	if !r.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody()) || !r.receive(workflow.OperationCancel, "op-2", nil) {
-		t.Error("the delivery or the cancel was turned away")
-	}
-	if r.receive(workflow.OperationCancel, "op-3", nil) {
-		t.Error("a second cancel is on record")
-	}
-	r.advance().want(workflow.Cancelled)
 }

@@ -55,7 +55,7 @@ func (d *Definition) succeed(p *Progress, s *StepProgress, o Outcome, now time.T
 	if accept := d.Step(s.Name).Accept; accept != nil {
 		if err := accept(o.Result); err != nil {
 			s.State = StepRejected
-			s.Error = &StepError{Status: o.Status, Type: notAccepted, Message: err.Error(), At: At(now)}
+			s.Error = &StepError{Status: o.Status, Type: notAccepted, Message: short(err.Error()), At: At(now)}
 			return
 		}
 	}
@@ -68,13 +68,15 @@ func (d *Definition) succeed(p *Progress, s *StepProgress, o Outcome, now time.T
 	s.Error = nil
 }
 
-// RecordUndo writes the results of undo calls. A service that refuses an undo,
-// or that has failed at it for too many wakes, leaves the transaction Stuck. An
+// RecordUndo writes the results of undo calls. A pivot that can't be undone any
+// more ends the undoing for a cancel, and the run goes on. Any other refusal of a
+// service, or one that has failed at it for too many wakes, leaves the transaction Stuck. An
 // undo that was not sent says nothing about itself, however often: it only waits
 // until the service can be reached again.
 func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limits Limits, now time.Time) error {
 	delay := p.countLater(results, b)
 	var stuck string
+	var happened *StepProgress
 	for _, f := range results {
 		s := p.Step(f.Step)
 		s.UndoAttempts += f.Attempts - 1
@@ -85,13 +87,16 @@ func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limi
 		s.EndedAt = At(now)
 		switch o := f.Outcome; o.Retry {
 		case RetryNone:
-			s.State = StepUndone
+			s.State, s.Before = StepUndone, ""
 			s.NotBefore = Instant{}
 			s.UndoError = nil
 			s.UndoLaters = 0
 		case RetryNever:
 			s.UndoError = stepError(o, now)
 			stuck = fmt.Sprintf("undo of %s refused: %s", s.Name, s.UndoError.Message)
+			if o.Type == TypeCannotUndo && d.isPivot(s.Name) {
+				happened = s
+			}
 		default:
 			s.UndoError = stepError(o, now)
 			if f.wasSent() {
@@ -103,6 +108,11 @@ func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limi
 			}
 		}
 	}
+	if happened != nil {
+		if ok, err := d.goOn(p, happened, limits, now); ok || err != nil {
+			return err
+		}
+	}
 	if stuck != "" {
 		return p.Stick(stuck, now, limits)
 	}
@@ -110,9 +120,13 @@ func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limi
 }
 
 // countLater counts a wake that is put off, and returns the delay to the next.
+// Attempts whose results are recorded show that messages come through again.
 func (p *Progress) countLater(results []Finished, b Backoff) time.Duration {
 	later := false
 	for _, f := range results {
+		if f.Attempts > 0 {
+			p.DeadLetters = 0
+		}
 		switch {
 		case f.Attempts == 0:
 		case f.Outcome.Retry == RetryLater:
@@ -157,7 +171,7 @@ func (e *StepError) Told() string {
 }
 
 func stepError(o Outcome, now time.Time) *StepError {
-	e := &StepError{Status: o.Status, Type: o.Type, Message: o.Message, At: At(now)}
+	e := &StepError{Status: o.Status, Type: short(o.Type), Message: short(o.Message), At: At(now)}
 	if e.Message == "" {
 		e.Message = fmt.Sprintf("the service answered %d", o.Status)
 	}

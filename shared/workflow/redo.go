@@ -57,6 +57,18 @@ func (d *Definition) putBack(p *Progress, op *OperationRecord, reason string, t 
 	}
 }
 
+// leaveCompleted ends a putting back that a service refuses. What was completed is
+// not undone for it: the transaction is Completed as it stands, its steps with
+// the last results that they had, and the refusal stays to be seen, in the step's
+// error and in the transaction's reason.
+func (d *Definition) leaveCompleted(p *Progress, refusal string, t Turn) error {
+	for _, def := range d.Steps {
+		s := p.Step(def.Name)
+		s.State, s.NotBefore = StepSucceeded, Instant{}
+	}
+	return d.complete(p, "left as it was, since putting it back was refused: "+refusal, t)
+}
+
 // untouched reports whether the step stands as it stood before the rejected
 // revision: it was not called for it, and nor has a step before it a result of
 // it.

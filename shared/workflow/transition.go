@@ -12,18 +12,24 @@ import (
 //	Start       Accepted                      → Running
 //	Complete    Running                       → Completed
 //	Change      Running, Completed            → Running
+//	Extend      Running                       → Running
 //	Reject      Accepted, Running             → Rejected
 //	Cancel      Accepted, Running             → Cancelled
 //	Compensate  Running, Completed            → Compensating
+//	Resume      Compensating                  → Running
 //	EndUndo     Compensating                  → Compensated, Cancelled
 //	Stick       Accepted, Running, Compensating → Stuck
-//	RetryUndo   Stuck                         → Compensating
+//	RetryUndo   Stuck, with a cause           → Compensating
+//	RetryRun    Stuck, without a cause        → Accepted, Running
 //	GiveUp      Stuck                         → GivenUp
 //
-// Two of them go beyond the first sketch of the states. A reschedule takes a
+// Some of them go beyond the first sketch of the states. A reschedule takes a
 // Completed transaction back to Running (Change), since its steps are called
 // again. And a transaction whose messages are dead-lettered time and again is
-// Stuck wherever it stands (Stick), so that an operator sees it.
+// Stuck wherever it stands (Stick), so that an operator sees it; one that was not
+// being undone has no cause, and its run goes on (RetryRun). And a cancel that
+// comes too late, since the world has finished what a pivot began, is taken back
+// (Resume).
 type Event string
 
 // The events.
@@ -31,12 +37,15 @@ const (
 	EventStart      Event = "Start"
 	EventComplete   Event = "Complete"
 	EventChange     Event = "Change"
+	EventExtend     Event = "Extend"
 	EventReject     Event = "Reject"
 	EventCancel     Event = "Cancel"
 	EventCompensate Event = "Compensate"
+	EventResume     Event = "Resume"
 	EventEndUndo    Event = "EndUndo"
 	EventStick      Event = "Stick"
 	EventRetryUndo  Event = "RetryUndo"
+	EventRetryRun   Event = "RetryRun"
 	EventGiveUp     Event = "GiveUp"
 )
 
@@ -71,13 +80,15 @@ func (p *Progress) Start(now time.Time, completeBy time.Duration) error {
 	return nil
 }
 
-// Complete ends a run in which all steps have succeeded.
-func (p *Progress) Complete(now time.Time, l Limits) error {
+// Complete ends a run in which all steps have succeeded. A reason tells what is
+// not as its client has asked for.
+func (p *Progress) Complete(reason string, now time.Time, l Limits) error {
 	if err := p.move(EventComplete, Completed, Running); err != nil {
 		return err
 	}
 	p.Previous = nil
-	p.note(EventComplete, "", "", now)
+	p.Reason = reason
+	p.note(EventComplete, "", reason, now)
 	p.end(now, l)
 	return nil
 }
@@ -91,11 +102,23 @@ func (p *Progress) Change(now time.Time, completeBy time.Duration) error {
 	}
 	if reopened {
 		p.CompleteBy = At(now.Add(completeBy))
+		p.Reason = ""
 		p.EndedAt = Instant{}
 		p.TTL = 0
 		p.Laters = 0
 	}
 	p.note(EventChange, "", "", now)
+	return nil
+}
+
+// Extend gives a run that must not be undone more time. The caller has made sure
+// of that; reason says what it was late for.
+func (p *Progress) Extend(reason string, now, completeBy time.Time) error {
+	if err := p.move(EventExtend, Running, Running); err != nil {
+		return err
+	}
+	p.CompleteBy = At(completeBy)
+	p.note(EventExtend, "", reason, now)
 	return nil
 }
 
@@ -143,6 +166,20 @@ func (p *Progress) Compensate(cause Cause, reason string, now time.Time) error {
 	return nil
 }
 
+// Resume goes on with the run that a cancel has interrupted, with time of its
+// own. The caller has made sure that nothing was undone; reason says why the
+// cancel came too late.
+func (p *Progress) Resume(reason string, now time.Time, completeBy time.Duration) error {
+	if err := p.move(EventResume, Running, Compensating); err != nil {
+		return err
+	}
+	p.Cause, p.Reason = "", ""
+	p.CompleteBy = At(now.Add(completeBy))
+	p.Laters = 0
+	p.note(EventResume, "", reason, now)
+	return nil
+}
+
 // EndUndo ends the undoing: Cancelled when the client was its cause, otherwise
 // Compensated.
 func (p *Progress) EndUndo(now time.Time, l Limits) error {
@@ -159,13 +196,11 @@ func (p *Progress) EndUndo(now time.Time, l Limits) error {
 }
 
 // Stick leaves the transaction to an operator. It keeps the cause, if there is
-// one, so that a retry goes on with the same undoing.
+// one, so that a retry goes on with the same undoing; without one nothing is
+// being undone, and a retry goes on with the run.
 func (p *Progress) Stick(reason string, now time.Time, l Limits) error {
 	if err := p.move(EventStick, Stuck, Accepted, Running, Compensating); err != nil {
 		return err
-	}
-	if p.Cause == "" {
-		p.Cause = CauseFailed
 	}
 	p.Reason = reason
 	p.note(EventStick, "", reason, now)
@@ -173,19 +208,47 @@ func (p *Progress) Stick(reason string, now time.Time, l Limits) error {
 	return nil
 }
 
-// RetryUndo is an operator's retry: the undoing goes on, with fresh counters. by
-// and why go into the history. The caller raises the wake.
+// RetryUndo is an operator's retry of what was being undone: the undoing goes on,
+// with fresh counters. by and why go into the history. The caller raises the wake.
 func (p *Progress) RetryUndo(by, why string, now time.Time) error {
+	if p.Cause == "" {
+		return &TransitionError{Event: EventRetryUndo, State: p.State, ID: p.ID}
+	}
 	if err := p.move(EventRetryUndo, Compensating, Stuck); err != nil {
 		return err
 	}
+	p.countAnew()
+	p.note(EventRetryUndo, by, why, now)
+	return nil
+}
+
+// RetryRun is the same for what was not being undone: the run goes on where it
+// stood, with time of its own, or is still to begin.
+func (p *Progress) RetryRun(by, why string, now time.Time, completeBy time.Duration) error {
+	if p.Cause != "" {
+		return &TransitionError{Event: EventRetryRun, State: p.State, ID: p.ID}
+	}
+	to := Running
+	if p.StartedAt.IsZero() {
+		to = Accepted
+	}
+	if err := p.move(EventRetryRun, to, Stuck); err != nil {
+		return err
+	}
+	p.Reason = ""
+	p.CompleteBy = At(now.Add(completeBy))
+	p.countAnew()
+	p.note(EventRetryRun, by, why, now)
+	return nil
+}
+
+// countAnew lets everything be tried at once, as often as the first time.
+func (p *Progress) countAnew() {
 	p.Laters, p.DeadLetters = 0, 0
 	for i := range p.Steps {
 		p.Steps[i].NotBefore = Instant{}
 		p.Steps[i].UndoLaters = 0
 	}
-	p.note(EventRetryUndo, by, why, now)
-	return nil
 }
 
 // GiveUp is an operator's end of a transaction that could not be undone; note

@@ -1,6 +1,10 @@
 package workflow
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // HasEffects reports whether anything may have to be undone: a step that has
 // an undo and whose effect is not no. A step without an undo has, by its
@@ -34,12 +38,11 @@ func (d *Definition) Unwind(p *Progress, t Turn) error {
 		return nil
 	}
 	if !d.HasEffects(p) {
+		if cancel := p.cancelling(); cancel != nil {
+			p.endCancelled(cancel, t.Now)
+		}
 		for i := range p.Operations {
-			switch op := &p.Operations[i]; {
-			case op.State != OperationPending:
-			case op.Kind == OperationCancel && p.Cause == CauseCancelled:
-				op.end(OperationApplied, "", t.Now)
-			default:
+			if op := &p.Operations[i]; op.State == OperationPending {
 				op.end(OperationRefused, p.Reason, t.Now)
 			}
 		}
@@ -59,7 +62,9 @@ func (d *Definition) Unwind(p *Progress, t Turn) error {
 		if !t.Start || !d.undoReady(p, s) || t.Due.Before(s.NotBefore.Time) {
 			continue
 		}
-		s.State = StepUndoing
+		if s.State != StepUndoing {
+			s.Before, s.State = s.State, StepUndoing
+		}
 		s.UndoAttempts++
 		s.NotBefore = Instant{}
 	}
@@ -83,16 +88,46 @@ func (d *Definition) unknownLeft(p *Progress) string {
 }
 
 // undoReady reports whether nothing but its NotBefore keeps the step from being
-// undone: it needs it, and no step that comes after it does any more.
+// undone: it needs it, and no step that is to be undone before it does any more.
 func (d *Definition) undoReady(p *Progress, s *StepProgress) bool {
 	if !d.needsUndo(s) || d.Step(s.Name) == nil {
 		return false
 	}
-	for i := range p.Steps {
-		later := &p.Steps[i]
-		if d.needsUndo(later) && slices.Contains(d.ancestors(later.Name), s.Name) {
-			return false
-		}
+	return !slices.ContainsFunc(p.Steps, func(other StepProgress) bool {
+		return other.Name != s.Name && d.needsUndo(&other) && d.undoneBefore(other.Name, s.Name)
+	})
+}
+
+// undoneBefore reports whether a step is undone before another: a pivot before all
+// that are none, and otherwise in reverse order.
+func (d *Definition) undoneBefore(name, other string) bool {
+	if a, b := d.isPivot(name), d.isPivot(other); a != b {
+		return a
 	}
-	return true
+	return slices.Contains(d.ancestors(name), other)
+}
+
+func (d *Definition) isPivot(name string) bool {
+	def := d.Step(name)
+	return def != nil && def.Pivot
+}
+
+// goOn takes back a cancel that a pivot refuses, since what it would undo has
+// happened: the cancel is Refused with the service's text, and the run goes on
+// with the pivot as it was. It reports whether that is possible: the client alone
+// is the cause, and no undo of another step was tried.
+func (d *Definition) goOn(p *Progress, pivot *StepProgress, l Limits, now time.Time) (bool, error) {
+	tried := func(s StepProgress) bool { return s.Name != pivot.Name && s.UndoAttempts > 0 }
+	cancel := p.cancelling()
+	if p.Cause != CauseCancelled || cancel == nil || slices.ContainsFunc(p.Steps, tried) {
+		return false, nil
+	}
+	reason := fmt.Sprintf("%s can't be undone: %s", pivot.Name, pivot.UndoError.Told())
+	cancel.end(OperationRefused, reason, now)
+	pivot.State, pivot.Before = pivot.Before, ""
+	if pivot.State == "" || pivot.State == StepStarted {
+		pivot.State = StepPending
+	}
+	pivot.NotBefore, pivot.UndoLaters = Instant{}, 0
+	return true, p.Resume(reason, now, l.CompleteBy)
 }

@@ -68,7 +68,11 @@ func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (re
 	})
 }
 
-// Delete undoes a transaction's delivery.
+// Delete undoes a transaction's delivery, also after the time of its pickup. It
+// is the drone that can't be undone from then on, and only its backend knows: a
+// workflow undoes the drone first, and goes no further if that is refused. Once
+// the drone was undone in time its schedule means nothing any more, and the
+// delivery must go, however late this call comes.
 func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
 	_, err := s.keeper.Delete(ctx, id, by)
 	return err

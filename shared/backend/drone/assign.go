@@ -3,7 +3,7 @@ package drone
 import (
 	"context"
 	"errors"
-	"time"
+	"slices"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/failure"
@@ -51,8 +51,6 @@ type assigning struct {
 	by   record.By
 	ask  Ask
 	hash string
-	// claimed is the drone that this PUT has claimed and not yet confirmed.
-	claimed *Candidate
 }
 
 // round reads the assignment and goes on with it as far as nobody interferes.
@@ -68,50 +66,81 @@ func (a *assigning) round(ctx context.Context) (rec record.Record[Assignment], c
 		rec = record.Record[Assignment]{ID: a.id}
 	}
 	change, refused := rec.Admit(a.by, a.hash)
-	if err := a.letGo(ctx, &rec); err != nil {
+	if err := a.letAllGo(ctx, a.id, rec.Content.Left); err != nil {
 		return rec, "", false, err
 	}
 	if refused != nil || change == "" {
 		return rec, "", refused == nil, refused
 	}
-	if a.pickedUp(&rec) {
+	if pickedUp(&rec, a.now()) {
 		done, err := a.putBack(ctx, &rec, etag, change)
 		return rec, change, done, err
 	}
-	drone, err := a.choose(ctx, &rec)
+	flight, window := a.flight(&rec)
+	standing := a.cfg.window(rec.Content.Flight, a.now())
+	drone, err := a.choose(ctx, &rec, window)
 	if err != nil {
 		return rec, "", false, err
 	}
-	// The intent, always written after the drone was read.
-	rec.Content.Candidate = &Candidate{drone.Drone.ID, drone.Drone.Zone}
+	chosen := Candidate{drone.Drone.ID, drone.Drone.Zone}
+	flight.DroneID, flight.Zone = chosen.DroneID, chosen.Zone
+	windows := []Window{window}
+	if rec.Live() && rec.Content.flown() == chosen && !window.covers(standing) {
+		windows = append(windows, standing) // until the change is confirmed
+	}
+	if etag, err = a.intend(ctx, &rec, exists, etag, drone); err != nil {
+		return rec, "", false, unlessLost(err)
+	}
+	// The drone of a flight that is to be changed stays: it is still named.
+	if err := a.letAllGo(ctx, a.id, rec.Content.Left); err != nil {
+		return rec, "", false, err
+	}
+	if ok, err := a.claim(ctx, drone, windows...); err != nil || !ok {
+		return rec, "", false, err
+	}
+	done, err = a.confirm(ctx, &rec, etag, change, flight, windows)
+	return rec, change, done, err
+}
+
+// intend writes the intent, always after the drone was read.
+func (a *assigning) intend(ctx context.Context, rec *record.Record[Assignment], exists bool, etag string, v Versioned) (string, error) {
+	chosen := Candidate{v.Drone.ID, v.Drone.Zone}
+	rec.Content.Left = rec.Content.without(chosen)
+	rec.Content.Candidate, rec.Content.CandidateETag = &chosen, v.ETag
 	rec.Prune(a.now(), a.cfg.retention())
 	if exists {
-		etag, err = a.keeper.Store.Replace(ctx, a.id, rec, etag)
-	} else {
-		etag, err = a.keeper.Store.Create(ctx, a.id, rec)
+		return a.keeper.Store.Replace(ctx, a.id, *rec, etag)
 	}
-	if err != nil {
-		return rec, "", false, unlessLost(err)
-	}
-	flight, hold := a.flight(&rec, drone.Drone)
-	if ok, err := a.claim(ctx, drone, hold); err != nil || !ok {
-		return rec, "", false, err
-	}
-	a.claimed = rec.Content.Candidate
-	longer := hold.After(flight.ArriveAt)
-	if longer {
-		if drone, err = a.drones.Read(ctx, flight.Zone, flight.DroneID); err != nil {
-			return rec, "", false, err
+	return a.keeper.Store.Create(ctx, a.id, *rec)
+}
+
+// confirm makes the flight the assignment's, and frees what it does not need of
+// what was held before: other drones, and other times than the first of windows.
+func (a *assigning) confirm(ctx context.Context, rec *record.Record[Assignment], etag string, change record.Change, f Flight, windows []Window) (done bool, err error) {
+	var drone Versioned
+	if len(windows) > 1 {
+		if drone, err = a.drones.Read(ctx, f.Zone, f.DroneID); err != nil {
+			return false, err
 		}
 	}
-	rec.Put(a.by, change, a.hash, "", Assignment{Ask: a.ask, Flight: flight}, a.now(), a.cfg.retention())
-	if _, err = a.keeper.Store.Replace(ctx, a.id, rec, etag); err != nil {
-		return rec, "", false, unlessLost(err)
+	// Judged by the time that the journal says: a change that took until the
+	// pickup comes too late, and the next round says so.
+	now := a.now()
+	if pickedUp(rec, now) {
+		return false, nil
 	}
-	if longer {
-		err = a.holdLess(ctx, drone, flight)
+	left := rec.Content.Left
+	rec.Put(a.by, change, a.hash, "", Assignment{Ask: a.ask, Flight: f, Left: left}, now, a.cfg.retention())
+	if _, err = a.keeper.Store.Replace(ctx, a.id, *rec, etag); err != nil {
+		return false, unlessLost(err)
 	}
-	return rec, change, true, err
+	if err := a.letAllGo(ctx, a.id, left); err != nil {
+		return false, err
+	}
+	if len(windows) > 1 {
+		err = a.trim(ctx, a.id, drone, windows[0])
+	}
+	return true, err
 }
 
 // unlessLost returns nil if another was quicker at the document, which the next
@@ -123,33 +152,25 @@ func unlessLost(err error) error {
 	return err
 }
 
-// letGo frees the drone that this PUT has claimed, if the assignment turns out
-// to be undone or to go on with another drone. That happens if another runner's
-// clock is behind: it takes the candidate for busy when it is free here.
-func (a *assigning) letGo(ctx context.Context, rec *record.Record[Assignment]) error {
-	if a.claimed == nil {
-		return nil
-	}
-	if _, buried := rec.Buried(a.id); !buried {
-		candidate := rec.Content.Candidate
-		if rec.Content.DroneID == a.claimed.DroneID || candidate != nil && candidate.DroneID == a.claimed.DroneID {
-			return nil
+// letAllGo frees the drones that are left.
+func (s *Service) letAllGo(ctx context.Context, transactionID string, left []Left) error {
+	for _, one := range left {
+		if err := s.letGo(ctx, transactionID, one); err != nil {
+			return err
 		}
 	}
-	claimed := *a.claimed
-	a.claimed = nil
-	return a.release(ctx, a.id, claimed, false)
+	return nil
 }
 
-// choose returns the drone to claim: the one that the assignment names, if it is
-// the transaction's or free, or else another free one.
-func (a *assigning) choose(ctx context.Context, rec *record.Record[Assignment]) (Versioned, error) {
+// choose returns the drone to claim for w: that of the flight, or else the one
+// that the assignment intends, if it is free of others, or else another one.
+func (a *assigning) choose(ctx context.Context, rec *record.Record[Assignment], w Window) (Versioned, error) {
 	var named []Candidate
-	if rec.Content.Candidate != nil {
-		named = append(named, *rec.Content.Candidate)
-	}
 	if rec.Live() {
-		named = append(named, Candidate{rec.Content.DroneID, rec.Content.Flight.Zone})
+		named = append(named, rec.Content.flown())
+	}
+	if c := rec.Content.Candidate; c != nil && !slices.Contains(named, *c) {
+		named = append(named, *c)
 	}
 	for _, c := range named {
 		v, err := a.drones.Read(ctx, c.Zone, c.DroneID)
@@ -159,22 +180,9 @@ func (a *assigning) choose(ctx context.Context, rec *record.Record[Assignment]) 
 		if err != nil {
 			return Versioned{}, err
 		}
-		if v.Drone.TransactionID == a.id || v.Drone.Free(a.now()) {
+		if v.Drone.FreeFor(a.id, w, a.now()) {
 			return v, nil
 		}
 	}
-	return a.pick(ctx, a.cfg.zoneOf(a.ask.Pickup))
-}
-
-// claim makes the drone the transaction's until the given time. It reports
-// false if another was quicker.
-func (a *assigning) claim(ctx context.Context, v Versioned, until time.Time) (bool, error) {
-	d := v.Drone
-	d.TransactionID, d.BusyUntil = a.id, until.UnixMilli()
-	a.hints.take(d.ID, a.now())
-	err := a.drones.Replace(ctx, d, v.ETag)
-	if err == nil {
-		return true, nil
-	}
-	return false, unlessLost(err)
+	return a.pick(ctx, a.cfg.zoneOf(a.ask.Pickup), w)
 }

@@ -9,9 +9,16 @@ import (
 )
 
 // pickedUp reports whether the transaction's package has been picked up: from
-// then on its flight can't be changed, or a second drone might be sent for it.
-func (a *assigning) pickedUp(rec *record.Record[Assignment]) bool {
-	return rec.Live() && !a.now().Before(rec.Content.PickupAt)
+// then on its flight can be neither changed nor undone, or a second drone might
+// be sent for the package.
+func pickedUp(rec *record.Record[Assignment], now time.Time) bool {
+	return rec.Live() && (rec.Content.PickedUp || !now.Before(rec.Content.PickupAt))
+}
+
+// cannotUndo refuses to undo a flight after its pickup.
+func cannotUndo(f Flight) error {
+	return problem.New(record.CannotUndo, "drone %s has picked up the package at %s and arrives at %s",
+		f.DroneID, f.PickupAt.Format(time.RFC3339), f.ArriveAt.Format(time.RFC3339))
 }
 
 // putBack takes in a later revision of what was picked up. A workflow sends one
@@ -24,15 +31,11 @@ func (a *assigning) putBack(ctx context.Context, rec *record.Record[Assignment],
 		return false, problem.New(problem.Conflict, "the package was picked up at %s", rec.Content.PickupAt.Format(time.RFC3339))
 	}
 	stands := rec.Content
-	intended := stands.Candidate
-	stands.Candidate = nil
+	broken := stands.Candidate != nil
+	left := stands.without(stands.flown())
+	stands.Candidate, stands.CandidateETag, stands.Left = nil, "", left
 	var drone Versioned
-	if intended != nil {
-		if intended.DroneID != stands.DroneID {
-			if err := a.release(ctx, a.id, *intended, true); err != nil {
-				return false, err
-			}
-		}
+	if broken {
 		if drone, err = a.drones.Read(ctx, stands.Flight.Zone, stands.DroneID); err != nil {
 			return false, err
 		}
@@ -41,33 +44,22 @@ func (a *assigning) putBack(ctx context.Context, rec *record.Record[Assignment],
 	if _, err = a.keeper.Store.Replace(ctx, a.id, *rec, etag); err != nil {
 		return false, unlessLost(err)
 	}
-	if drone.Drone.TransactionID == a.id && drone.Drone.BusyUntil > stands.ArriveAt.UnixMilli() {
-		return true, a.holdLess(ctx, drone, stands.Flight)
+	if err := a.letAllGo(ctx, a.id, left); err != nil {
+		return false, err
+	}
+	if _, held := drone.Drone.HoldOf(a.id); held {
+		return true, a.trim(ctx, a.id, drone, a.cfg.window(stands.Flight, a.now()))
 	}
 	return true, nil
 }
 
-// flight returns the schedule with that drone, and until when the drone is to be
-// held. A flight that stands and is asked for again is kept; one that is
-// changed holds its drone until the change is confirmed.
-func (a *assigning) flight(rec *record.Record[Assignment], d Drone) (f Flight, hold time.Time) {
-	stands := rec.Live() && rec.Content.DroneID == d.ID
-	if stands && a.hash == rec.Hash {
-		return rec.Content.Flight, rec.Content.ArriveAt
+// flight returns the schedule that is asked for, without its drone, and the time
+// for which it needs one. A flight that stands and is asked for again is kept.
+func (a *assigning) flight(rec *record.Record[Assignment]) (Flight, Window) {
+	now := a.now()
+	f := rec.Content.Flight
+	if !rec.Live() || a.hash != rec.Hash {
+		f = a.cfg.plan(a.ask, now)
 	}
-	f = a.cfg.plan(a.ask, a.now())
-	f.DroneID, f.Zone = d.ID, d.Zone
-	hold = f.ArriveAt
-	if stands && rec.Content.ArriveAt.After(hold) {
-		hold = rec.Content.ArriveAt
-	}
-	return f, hold
-}
-
-// holdLess holds the drone no longer than its flight takes, once a change to a
-// sooner one is confirmed. The drone was read before that, so that another
-// change that is quicker keeps what it has made of the drone.
-func (a *assigning) holdLess(ctx context.Context, v Versioned, f Flight) error {
-	v.Drone.BusyUntil = f.ArriveAt.UnixMilli()
-	return unlessLost(a.drones.Replace(ctx, v.Drone, v.ETag))
+	return f, a.cfg.window(f, now)
 }

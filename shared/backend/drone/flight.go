@@ -35,7 +35,7 @@ type Flight struct {
 }
 
 // plan makes the schedule of a flight that is assigned at now: the drone leaves
-// in time for the wished pickup, or at once. The drone is held from now on.
+// in time for the wished pickup, or at once.
 func (c Config) plan(ask Ask, now time.Time) Flight {
 	speed := c.SpeedKmh
 	if ask.Expedited {

@@ -86,13 +86,13 @@ func (h *harness) all() (map[string]drone.Drone, map[string]assignment) {
 	return drones, assignments
 }
 
-// held returns the drones that the transaction holds now.
+// held returns the drones that the transaction holds, now or later.
 func (h *harness) held(transactionID string) []string {
 	h.t.Helper()
 	drones, _ := h.all()
 	var ids []string
 	for _, d := range drones {
-		if d.TransactionID == transactionID && !d.Free(h.clock()) {
+		if hold, ok := d.HoldOf(transactionID); ok && hold.Until > h.clock().UnixMilli() {
 			ids = append(ids, d.ID)
 		}
 	}
@@ -130,9 +130,27 @@ func (h *harness) check() {
 		named[id] = true
 	}
 	for _, d := range drones {
-		if !d.Free(h.clock()) && !named[d.TransactionID] {
-			h.t.Errorf("%s is held by %s, which has no assignment", d.ID, d.TransactionID)
+		h.checkHolds(d, named)
+	}
+}
+
+// checkHolds holds what must be true of a drone at any time.
+func (h *harness) checkHolds(d drone.Drone, named map[string]bool) {
+	h.t.Helper()
+	until := int64(0)
+	for i, hold := range d.Holds {
+		if hold.Until > h.clock().UnixMilli() && !named[hold.TransactionID] {
+			h.t.Errorf("%s is held by %s, which has no assignment", d.ID, hold.TransactionID)
 		}
+		for _, other := range d.Holds[:i] {
+			if other.TransactionID != hold.TransactionID && other.From < hold.Until && hold.From < other.Until {
+				h.t.Errorf("%s is held twice at a time: %+v and %+v", d.ID, other, hold)
+			}
+		}
+		until = max(until, hold.Until)
+	}
+	if d.BusyUntil != until {
+		h.t.Errorf("%s is busy until %d, its last hold ends at %d", d.ID, d.BusyUntil, until)
 	}
 }
 

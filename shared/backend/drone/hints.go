@@ -15,7 +15,8 @@ const hintFor = time.Second
 type hints struct {
 	mu    sync.Mutex
 	taken map[string]time.Time // by drone id: until when to prefer others
-	full  time.Time            // until when to look for no drone at all
+	full  time.Time            // until when to look for no drone in none
+	none  Window               // for which none was free
 	retry time.Duration        // the answer in the meantime
 }
 
@@ -48,16 +49,17 @@ func (h *hints) freed(id string) {
 	h.full = time.Time{}
 }
 
-// allBusy notes that no drone is free for a while.
-func (h *hints) allBusy(retry time.Duration, now time.Time) {
+// allBusy notes that no drone is free for w for a while.
+func (h *hints) allBusy(w Window, retry time.Duration, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.full, h.retry = now.Add(min(hintFor, retry)), retry
+	h.full, h.none, h.retry = now.Add(min(hintFor, retry)), w, retry
 }
 
-// busy returns how long to wait if no drone was free a moment ago.
-func (h *hints) busy(now time.Time) (time.Duration, bool) {
+// busy returns how long to wait if no drone was free a moment ago for a time that
+// w is a part of, or has a part of.
+func (h *hints) busy(w Window, now time.Time) (time.Duration, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.retry, now.Before(h.full)
+	return h.retry, now.Before(h.full) && w.overlaps(h.none)
 }

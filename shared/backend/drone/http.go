@@ -37,12 +37,22 @@ type DroneView struct {
 	// TransactionID and BusyUntil are of the present holder.
 	TransactionID string    `json:"transactionId,omitempty"`
 	BusyUntil     time.Time `json:"busyUntil,omitzero"`
+	// Holds are the present one and those that are to come, in their order.
+	Holds []HoldView `json:"holds"`
+}
+
+// HoldView is a hold as the contract shows it.
+type HoldView struct {
+	TransactionID string    `json:"transactionId"`
+	From          time.Time `json:"from"`
+	Until         time.Time `json:"until"`
 }
 
 // Endpoints is the contract: PUT {pickup, dropOff, pickupTime?, packageDetail,
 // expedited} answers 201, 200 for a change or a repeat, 409 or 410 by the rules
-// of package record, 409 for a change after the pickup, 422 too-heavy, 429 no-drone-free; GET 200 or 404; DELETE
-// 204; a page of a zone's drones; a drone.
+// of package record, 409 for a change after the pickup, 422 too-heavy, 429
+// no-drone-free; GET 200 or 404; DELETE 204, or 409 cannot-be-undone from the
+// pickup on; a page of a zone's drones; a drone.
 func (s *Service) Endpoints() []record.Endpoint {
 	return append(s.AssignmentEndpoints(), s.DroneEndpoints()...)
 }
@@ -119,11 +129,15 @@ func (s *Service) listDrones(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Service) showDrone(d Drone) DroneView {
-	if d.Free(s.now()) {
-		return DroneView{ID: d.ID, Zone: d.Zone, Status: statusFree}
+	now := s.now()
+	view := DroneView{ID: d.ID, Zone: d.Zone, Status: statusFree, Holds: []HoldView{}}
+	if h, held := d.HeldAt(now); held {
+		view.Status, view.TransactionID, view.BusyUntil = statusBusy, h.TransactionID, time.UnixMilli(h.Until).UTC()
 	}
-	return DroneView{
-		ID: d.ID, Zone: d.Zone, Status: statusBusy,
-		TransactionID: d.TransactionID, BusyUntil: time.UnixMilli(d.BusyUntil).UTC(),
+	for _, h := range d.Holds {
+		if h.Until > now.UnixMilli() {
+			view.Holds = append(view.Holds, HoldView{h.TransactionID, time.UnixMilli(h.From).UTC(), time.UnixMilli(h.Until).UTC()})
+		}
 	}
+	return view
 }

@@ -15,30 +15,32 @@ const (
 	maxRetry = 30 * time.Second
 )
 
-// pick returns a free drone: of the given zone, or else of the others. Among
-// the free ones of a zone it takes one at random, so that requests don't fight
-// for the same, and one that this process has not just taken, if there is one.
-// The error is a *problem.Problem if none is free.
-func (s *Service) pick(ctx context.Context, zone string) (Versioned, error) {
-	now := s.now() // one for all pages: it is part of the query
-	if retry, busy := s.hints.busy(now); busy {
+// pick returns a drone that is free for w: of the given zone, or else of the
+// others. Among the free ones of a zone it takes one at random, so that requests
+// don't fight for the same, and one that this process has not just taken, if
+// there is one. The error is a *problem.Problem if none is free.
+func (a *assigning) pick(ctx context.Context, zone string, w Window) (Versioned, error) {
+	now := a.now()
+	if retry, busy := a.hints.busy(w, now); busy {
 		return Versioned{}, noDroneFree(retry)
 	}
 	var spare []Versioned // free, but taken here a moment ago
-	for _, z := range s.cfg.zonesFrom(zone) {
-		if err := s.fleet.ensure(ctx, z); err != nil {
+	for _, z := range a.cfg.zonesFrom(zone) {
+		if err := a.fleet.ensure(ctx, z); err != nil {
 			return Versioned{}, err
 		}
 		for continuation := ""; ; {
-			page, next, err := s.drones.Free(ctx, z, now, continuation)
+			page, next, err := a.drones.Free(ctx, z, w, continuation)
 			if err != nil {
 				return Versioned{}, fmt.Errorf("find a free drone in %s: %w", z, err)
 			}
 			var fresh []Versioned
 			for _, v := range page {
-				if s.hints.isTaken(v.Drone.ID, now) {
+				switch {
+				case !v.Drone.FreeFor(a.id, w, now):
+				case a.hints.isTaken(v.Drone.ID, now):
 					spare = append(spare, v)
-				} else {
+				default:
 					fresh = append(fresh, v)
 				}
 			}
@@ -54,20 +56,24 @@ func (s *Service) pick(ctx context.Context, zone string) (Versioned, error) {
 	if len(spare) > 0 {
 		return spare[rand.IntN(len(spare))], nil
 	}
-	retry, err := s.nextFree(ctx, zone)
+	retry, err := a.nextFree(ctx, zone, w)
 	if err != nil {
 		return Versioned{}, err
 	}
-	s.hints.allBusy(retry, s.now())
+	a.hints.allBusy(w, retry, a.now())
 	return Versioned{}, noDroneFree(retry)
 }
 
-// nextFree returns how long it takes until a drone of the zone is free, within
-// the bounds.
-func (s *Service) nextFree(ctx context.Context, zone string) (time.Duration, error) {
-	now, soonest := s.now(), maxRetry
-	err := s.fleet.each(ctx, zone, func(v Versioned) {
-		soonest = min(soonest, time.UnixMilli(v.Drone.BusyUntil).Sub(now))
+// nextFree returns how long it takes until the first of the zone's drones that
+// are held in w is free again, within the bounds.
+func (a *assigning) nextFree(ctx context.Context, zone string, w Window) (time.Duration, error) {
+	now, soonest := a.now(), maxRetry
+	err := a.fleet.each(ctx, zone, func(v Versioned) {
+		for _, h := range v.Drone.Holds {
+			if h.TransactionID != a.id && h.overlaps(w) {
+				soonest = min(soonest, time.UnixMilli(h.Until).Sub(now))
+			}
+		}
 	})
 	return max(soonest, minRetry), err
 }

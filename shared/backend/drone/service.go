@@ -20,14 +20,51 @@ var (
 type Assignment struct {
 	Ask
 	Flight
-	// Candidate is the drone that is being claimed; nil once that is settled.
-	Candidate *Candidate `json:"candidate,omitempty"`
+	// Candidate is the drone that is being claimed, under CandidateETag; nil once
+	// that is settled.
+	Candidate     *Candidate `json:"candidate,omitempty"`
+	CandidateETag string     `json:"candidateEtag,omitempty"`
+	// Left are drones that the assignment has named before, and that are to be
+	// free of the transaction: two at most, the one of the flight before the last
+	// change and a candidate that another one took the place of.
+	Left []Left `json:"left,omitempty"`
+	// PickedUp is set when an undo is refused because of the pickup, and stays:
+	// what one caller was told holds for all, also for an undo that was judged
+	// before the pickup and is still on its way, or by a clock that is behind.
+	PickedUp bool `json:"pickedUp,omitempty"`
 }
 
 // Candidate names a drone.
 type Candidate struct {
 	DroneID string `json:"droneId"`
 	Zone    string `json:"zone"`
+}
+
+// Left names a drone that is not to be had any more, and the ETag of a claim of it
+// that may be on its way; "" if there is none.
+type Left struct {
+	Candidate
+	ETag string `json:"etag,omitempty"`
+}
+
+// names reports whether the assignment has, or is about to have, the drone.
+func (a *Assignment) names(c Candidate) bool {
+	return a.Candidate != nil && *a.Candidate == c || a.flown() == c
+}
+
+// flown is the drone of the confirmed flight; its zero value if there is none.
+func (a *Assignment) flown() Candidate { return Candidate{a.DroneID, a.Flight.Zone} }
+
+// without returns the drones that are left when the assignment goes on with c.
+func (a *Assignment) without(c Candidate) []Left {
+	var left []Left
+	if a.Candidate != nil && *a.Candidate != c {
+		left = append(left, Left{*a.Candidate, a.CandidateETag})
+	}
+	if flown := a.flown(); flown != c && flown != (Candidate{}) && (len(left) == 0 || left[0].Candidate != flown) {
+		left = append(left, Left{Candidate: flown})
+	}
+	return left
 }
 
 // Service assigns drones. It is safe for concurrent use.
@@ -73,26 +110,34 @@ func (s *Service) Get(ctx context.Context, id string) (record.Record[Assignment]
 }
 
 // Delete undoes a transaction's assignment and frees its drone, if it still has
-// one. The id of an assignment is its transaction's, so a call by another one
-// touches nothing.
+// one. From the pickup on that is refused, and the drone stays held; an
+// assignment that was never confirmed has no flight and can always be undone.
+// The id of an assignment is its transaction's, so a call by another one touches
+// nothing. The error is a *problem.Problem if the DELETE is refused.
 func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
 	if by.TransactionID != id {
 		return nil
 	}
-	rec, err := s.keeper.Delete(ctx, id, by)
+	var refused error
+	rec, err := record.Update(ctx, s.keeper.Store, id, func(rec *record.Record[Assignment], _ bool) (bool, error) {
+		rec.ID = id
+		now := s.now()
+		if refused = nil; !pickedUp(rec, now) {
+			return rec.Delete(by, now, s.cfg.retention()), nil
+		}
+		refused = cannotUndo(rec.Content.Flight)
+		told := rec.Content.PickedUp
+		rec.Content.PickedUp = true
+		return !told, nil
+	})
+	if err == nil {
+		err = refused
+	}
 	if err != nil {
 		return err
 	}
 	// From here on a repeat comes by again: the tombstone keeps the content.
-	if flight := rec.Content.Flight; flight.DroneID != "" {
-		if err := s.release(ctx, id, Candidate{flight.DroneID, flight.Zone}, false); err != nil {
-			return err
-		}
-	}
-	if candidate := rec.Content.Candidate; candidate != nil {
-		return s.release(ctx, id, *candidate, true)
-	}
-	return nil
+	return s.letAllGo(ctx, id, append(rec.Content.without(Candidate{}), rec.Content.Left...))
 }
 
 // Drone returns a drone. NotFound if there is none.

@@ -1,25 +1,22 @@
 package drone
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
-// Drone is one drone as it is stored: partition key Zone, id ID. Whoever holds
-// it until BusyUntil is named by TransactionID; a drone whose BusyUntil is past
-// is free, whatever TransactionID says.
+// Drone is one drone as it is stored: partition key Zone, id ID.
 type Drone struct {
 	ID   string `json:"id"`
 	Zone string `json:"zone"`
-	// TransactionID is the transaction that holds, or last held, the drone.
-	TransactionID string `json:"transactionId,omitempty"`
-	// BusyUntil is when the drone is free again, in Unix milliseconds, so that
-	// the query for the free ones compares numbers. 0 means free.
+	// Holds are the times for which the drone is set aside, in the order of
+	// From, maxHolds at most. Those of different transactions don't overlap; a
+	// transaction has a second one while its flight is being changed. What is
+	// over stays until the next write.
+	Holds []Hold `json:"holds,omitempty"`
+	// BusyUntil and Gap are made of Holds for the query for free drones, in Unix
+	// milliseconds and milliseconds: the end of the last hold (0 if there is
+	// none), and the longest free time before that, seen from the last write.
 	BusyUntil int64 `json:"busyUntil"`
+	Gap       int64 `json:"gap,omitempty"`
 }
-
-// Free reports whether nobody holds d at now.
-func (d Drone) Free(now time.Time) bool { return d.BusyUntil <= now.UnixMilli() }
 
 // Versioned is a drone and the ETag that it was read with.
 type Versioned struct {
@@ -38,11 +35,11 @@ type Store interface {
 	// Replace stores d if the document's ETag is still etag. Conflict if it is
 	// not, NotFound if the document is gone.
 	Replace(ctx context.Context, d Drone, etag string) error
-	// Free returns a page of the zone's drones whose BusyUntil is at or before
-	// now's Unix milliseconds, in no order, and the continuation of the next
-	// page ("" after the last). A page may be empty and still have a
-	// continuation. All pages are asked for with the same now.
-	Free(ctx context.Context, zone string, now time.Time, continuation string) (drones []Versioned, next string, err error)
+	// Free returns a page of the zone's drones that may be free for w, those for
+	// which MayFit is true, in no order, and the continuation of the next page
+	// ("" after the last). A page may be empty and still have a continuation.
+	// All pages are asked for with the same w.
+	Free(ctx context.Context, zone string, w Window, continuation string) (drones []Versioned, next string, err error)
 	// Zone returns a page of all the zone's drones, in the same manner.
 	Zone(ctx context.Context, zone, continuation string) (drones []Versioned, next string, err error)
 }

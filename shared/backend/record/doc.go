@@ -9,6 +9,9 @@
 //   - DELETE answers 204, also for what it never saw, and leaves a tombstone.
 //     A PUT on its own transaction's tombstone is refused (410) and changes
 //     nothing, however late it comes.
+//   - What the world has done can't be undone: a backend whose effect is such
+//     (a drone that has picked up) refuses the DELETE for good (CannotUndo, 409)
+//     and leaves no tombstone. One that was undone before stays so (204).
 //   - A PUT is of a revision. A lower one than the record's is refused (409),
 //     the same one with other content, too; the same one with the same content
 //     is a repeat: it gets the same answer and writes nothing.

@@ -16,7 +16,9 @@ import (
 
 // Backends are services that keep the undo contract: a PUT of what is there is
 // a repeat or a change, a lower revision is refused, a DELETE leaves a
-// tombstone, and a PUT on a tombstone is refused. They are a runner.Caller;
+// tombstone, and a PUT on a tombstone is refused. What the world has finished
+// (Finish) stays: its DELETE is refused for good, and so is a change of it. They
+// are a runner.Caller;
 // their effects are "<METHOD> <path>". Safe for concurrent use.
 type Backends struct {
 	Gate *workflowtest.Gate
@@ -33,6 +35,7 @@ type Backends struct {
 
 type thing struct {
 	live, tombstone bool
+	finished        bool
 	revision        int
 	body            []byte
 	created         int
@@ -75,6 +78,11 @@ func (b *Backends) serve(req runner.Request) workflow.Outcome {
 		it = &thing{}
 		b.things[req.Call.Path] = it
 	}
+	if req.Call.Method == "DELETE" && it.finished {
+		o := Refused(409, "it has happened")
+		o.Type = workflow.TypeCannotUndo
+		return o
+	}
 	if req.Call.Method == "DELETE" {
 		it.live, it.tombstone = false, true
 		return workflow.Outcome{Effect: workflow.EffectYes, Status: 204}
@@ -86,6 +94,8 @@ func (b *Backends) serve(req runner.Request) workflow.Outcome {
 		return Refused(409, fmt.Sprintf("revision %d is older than %d", req.Revision, it.revision))
 	case it.live && req.Revision == it.revision && !bytes.Equal(req.Call.Body, it.body):
 		return Refused(409, "it is there with other content")
+	case it.finished && !bytes.Equal(req.Call.Body, it.body):
+		return Refused(409, "it has happened as it was")
 	case !it.live:
 		it.created++
 	}
@@ -113,6 +123,27 @@ func Busy(after time.Duration) workflow.Outcome {
 // Refused is the outcome of a call that a service will never take.
 func Refused(status int, message string) workflow.Outcome {
 	return workflow.Outcome{Retry: workflow.RetryNever, Effect: workflow.EffectNo, Status: status, Type: "refused", Message: message}
+}
+
+// Finish has the world finish what is at path, if it is there, and reports whether
+// it is finished.
+func (b *Backends) Finish(path string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	it := b.things[path]
+	if it == nil || !it.live {
+		return false
+	}
+	it.finished = true
+	return true
+}
+
+// Finished reports whether the world has finished what is at path.
+func (b *Backends) Finished(path string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	it := b.things[path]
+	return it != nil && it.finished
 }
 
 // Live returns the paths of what exists now.

@@ -178,6 +178,23 @@ func check(t runnertest.TB, w *runnertest.World, final ...workflow.State) {
 		if p.State == workflow.Completed {
 			want = []string{"flights/" + p.ID, "hotels/" + p.ID, "payments/" + p.ID}
 		}
+		if w.Backends.Finished("flights/" + p.ID) {
+			// What has happened is never called undone, and undoes nothing else.
+			if p.State != workflow.Completed && p.State != workflow.Stuck {
+				t.Errorf("%s ended %s, but its flight has taken off:\n%s", p.ID, p.State, runnertest.Describe(p))
+			}
+			for _, s := range p.Steps {
+				if s.State == workflow.StepUndone || s.State == workflow.StepUndoing && s.Name != "flight" {
+					t.Errorf("%s is %s, but the flight of %s has taken off:\n%s", s.Name, s.State, p.ID, runnertest.Describe(p))
+				}
+			}
+			if p.State == workflow.Stuck && !strings.Contains(p.Reason, "it has happened") {
+				t.Errorf("%s is Stuck for %q", p.ID, p.Reason)
+			}
+			if p.State == workflow.Stuck {
+				continue // what is there is an operator's
+			}
+		}
 		got := slices.DeleteFunc(w.Backends.Live(), func(path string) bool { return !strings.HasSuffix(path, "/"+p.ID) })
 		if !slices.Equal(got, want) {
 			t.Errorf("%s is %s, and there is %v, want %v:\n%s", p.ID, p.State, got, want, runnertest.Describe(p))
@@ -187,7 +204,9 @@ func check(t runnertest.TB, w *runnertest.World, final ...workflow.State) {
 				t.Errorf("%s came into being %d times", path, n)
 			}
 		}
-		if p.State == workflow.Completed {
+		// A step that has an error was left as it was when putting it back was refused.
+		left := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool { return s.Error != nil })
+		if p.State == workflow.Completed && !left {
 			for _, s := range p.Steps {
 				call := w.Runner.Definition.CallOf(p, s.Name)
 				if body := w.Backends.Body(call.Path); !bytes.Equal(body, call.Body) {

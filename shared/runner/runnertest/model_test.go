@@ -67,6 +67,7 @@ func TestHistories(t *testing.T) {
 			"time":    h.time,
 			"sweep":   h.sweep,
 			"late":    h.arrive,
+			"finish":  h.finish,
 			"":        func(t *rapid.T) { h.always(t) },
 		})
 		h.end(t)
@@ -84,6 +85,7 @@ func TestHistories(t *testing.T) {
 
 func newHistory(t *rapid.T) *history {
 	d := workflowtest.Trip()
+	d.Steps[1].Pivot = true
 	d.Steps[1].After = []string{"hotel"} // one call at a time: a history is nothing but its draws
 	h := &history{
 		posted: map[string][]workflow.Operation{}, refused: map[string]bool{},
@@ -253,6 +255,14 @@ func (h *history) arrives(i int) {
 	h.w.Backends.Do(context.Background(), req)
 }
 
+// finish has a flight take off, of a transaction that has one.
+func (h *history) finish(t *rapid.T) {
+	id := rapid.SampledFrom(transactions).Draw(t, "transaction")
+	if !h.w.Backends.Finish("flights/" + id) {
+		t.Skip("there is no flight")
+	}
+}
+
 // always holds at every moment: nothing came into being twice.
 func (h *history) always(t *rapid.T) {
 	for _, id := range transactions {
@@ -290,13 +300,17 @@ func (h *history) compare(t *rapid.T, id string) {
 	for _, op := range posted {
 		delivered = delivered || op.Kind == workflow.OperationDeliver
 		cancelled = cancelled || op.Kind == workflow.OperationCancel
-		if p.Operation(op.ID) == nil {
-			t.Errorf("operation %s is lost", op.ID)
+		if p.Operation(op.ID) == nil || h.w.Outside.Get(op.ID) != nil {
+			t.Errorf("operation %s is lost, or outside", op.ID)
 		}
 	}
 	for _, id := range h.foreign[p.ID] {
-		if op := p.Operation(id); op != nil && (delivered || op.State != workflow.OperationRefused) {
+		op, outside := p.Operation(id), h.w.Outside.Get(id)
+		if op != nil && (delivered || op.State != workflow.OperationRefused) {
 			t.Errorf("another's operation is on record: %+v", op)
+		}
+		if (op == nil) != (outside != nil) || outside != nil && outside.State != workflow.OperationRefused {
+			t.Errorf("another's operation is %+v, outside %+v", op, outside)
 		}
 	}
 	refuses := h.refused["hotel"] || h.refused["flight"] || h.refused["payment"]
@@ -318,10 +332,21 @@ func (h *history) compare(t *rapid.T, id string) {
 	if p.Cause == workflow.CauseExpired { // the history took longer than its time limit
 		allowed = append(allowed, workflow.Rejected, workflow.Compensated)
 	}
+	if h.w.Backends.Finished("flights/" + id) { // whoever cancelled it, or when
+		allowed = []workflow.State{workflow.Completed}
+		if refuses || p.Cause == workflow.CauseExpired || p.Step("flight").Error != nil && !completed(p) {
+			allowed = []workflow.State{workflow.Stuck} // it failed, or could not be put back before it was ever completed
+		}
+	}
 	if !slices.Contains(allowed, p.State) {
 		t.Fatalf("%s ended %s, want one of %v:\n%s", id, p.State, allowed, runnertest.Describe(p))
 	}
 	h.compareRequest(t, p)
+}
+
+// completed reports whether the transaction was Completed at any time.
+func completed(p *workflow.Progress) bool {
+	return slices.ContainsFunc(p.History, func(e workflow.Entry) bool { return e.Event == workflow.EventComplete })
 }
 
 // compareRequest holds the request of a completed transaction to the changes

@@ -151,6 +151,7 @@ func randomLife(t *testing.T, seed uint64, ends map[workflow.State]int) {
 		// One step after the other: the run depends on nothing but the seed.
 		d.Steps[1].After = []string{"hotel"}
 	}
+	d.Steps[1].Pivot = seed%2 == 1 // the flight: it may take off
 	w := runnertest.New(t, d, seed, nil)
 	c := &chaos{seed: seed, w: w, on: true, calls: map[string]int{}}
 	// Every revision has a result of its own, which the next steps are made of.
@@ -172,6 +173,9 @@ func randomLife(t *testing.T, seed uint64, ends map[workflow.State]int) {
 		}
 		if w.Rand.IntN(10) == 0 {
 			c.arrive(2)
+		}
+		if d.Steps[1].Pivot && w.Rand.IntN(40) == 0 {
+			w.Backends.Finish(fmt.Sprintf("flights/t-%d", w.Rand.IntN(3)))
 		}
 	}
 	c.mu.Lock()

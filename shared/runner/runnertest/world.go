@@ -34,6 +34,7 @@ type World struct {
 	Clock     *workflowtest.Clock
 	Gate      *workflowtest.Gate
 	Store     *workflowtest.Store
+	Outside   *workflowtest.Outside
 	Queue     *workflowtest.Queue
 	Backends  *Backends
 	Runner    *runner.Runner
@@ -60,12 +61,13 @@ func New(t TB, d *workflow.Definition, seed uint64, change func(*runner.Config))
 	t.Logf("seed %d", seed)
 	w := &World{T: t, Clock: workflowtest.NewClock(), Gate: &workflowtest.Gate{}, Rand: rand.New(rand.NewPCG(seed, 0))}
 	w.Store = workflowtest.NewStore(w.Gate)
+	w.Outside = workflowtest.NewOutside(w.Gate)
 	w.Queue = workflowtest.NewQueue(w.Gate, w.Clock.Now)
 	w.Backends = NewBackends(w.Gate)
 	var mu sync.Mutex
 	source := rand.NewPCG(seed, 1)
 	c := runner.Config{
-		Definition: d, Store: w.Store, Caller: w.Backends, Sender: w.Queue,
+		Definition: d, Store: w.Store, Outside: w.Outside, Caller: w.Backends, Sender: w.Queue,
 		Queues: map[workflow.Queue]string{
 			workflow.QueueDeliveries: "deliveries-q", workflow.QueueCompensations: "compensations-q", workflow.QueueNotifications: "notifications-q",
 		},

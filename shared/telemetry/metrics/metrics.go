@@ -32,6 +32,7 @@ type Metrics struct {
 	compensations  metric.Int64Counter
 	stuck          metric.Int64Counter
 	quarantined    metric.Int64Counter
+	lost           metric.Int64Counter
 	charge         metric.Float64Counter
 	throttled      metric.Int64Counter
 	queueAge       metric.Float64Histogram
@@ -68,6 +69,7 @@ func New(meter metric.Meter) (*Metrics, error) {
 		compensations:  b.counter("drone_delivery.compensations", "{transaction}", "Transactions that began to be undone."),
 		stuck:          b.counter("drone_delivery.transactions.stuck", "{transaction}", "Transactions that were left to an operator."),
 		quarantined:    b.counter("drone_delivery.quarantined", "{message}", "Messages and events that were put into quarantine."),
+		lost:           b.counter("drone_delivery.events.lost", "{event}", "Events that expired in the hub before they were relayed."),
 		charge:         b.float("drone_delivery.cosmosdb.request_charge", "{RU}", "Request units that Cosmos DB charged."),
 		throttled:      b.counter("drone_delivery.cosmosdb.throttled", "{response}", "Answers of Cosmos DB with status 429, repeated tries included."),
 		queueAge:       b.seconds("drone_delivery.queue.age", "Time from the enqueuing of a message, or of a batch's first event, to its invocation.", long),
@@ -103,14 +105,17 @@ func (m *Metrics) Batch(ctx context.Context, events int, fill float64) {
 	m.batchFill.Record(ctx, fill)
 }
 
-// Reached measures a transaction that has come to a state, so long after what is
-// done for it was accepted.
-func (m *Metrics) Reached(ctx context.Context, state string, sinceAccept time.Duration) {
-	if m == nil {
-		return
+// Reached measures a transaction that has come to a state now, from when that was
+// accepted which is done for it. What has no such time, since it was made by hand,
+// is not measured.
+func (m *Metrics) Reached(ctx context.Context, state string, accepted, now time.Time) {
+	if m != nil && timed(accepted) {
+		m.reached.Record(ctx, max(0, now.Sub(accepted).Seconds()), with(attribute.String("state", state)))
 	}
-	m.reached.Record(ctx, max(0, sinceAccept.Seconds()), with(attribute.String("state", state)))
 }
+
+// timed reports whether a time was given: what has none says the year 1, or 1970.
+func timed(at time.Time) bool { return at.Unix() > 0 }
 
 // Step counts an attempt of a step, the first of which has the number 1, or of
 // its undo call, by its outcome.
@@ -153,6 +158,13 @@ func (m *Metrics) Quarantined(ctx context.Context, source, reason string) {
 	}
 }
 
+// Lost counts events that expired in the hub before they were relayed.
+func (m *Metrics) Lost(ctx context.Context, events int64) {
+	if m != nil {
+		m.lost.Add(ctx, events)
+	}
+}
+
 // CosmosDB counts an answer of Cosmos DB.
 func (m *Metrics) CosmosDB(ctx context.Context, container string, charge float64, throttled bool) {
 	if m == nil {
@@ -165,10 +177,12 @@ func (m *Metrics) CosmosDB(ctx context.Context, container string, charge float64
 	}
 }
 
-// QueueAge measures how long a message has waited.
-func (m *Metrics) QueueAge(ctx context.Context, queue string, age time.Duration) {
-	if m != nil {
-		m.queueAge.Record(ctx, max(0, age.Seconds()), with(attribute.String("queue", queue)))
+// QueueAge measures how long a message has waited that was enqueued at a time of
+// the service's clock. One ahead of ours makes it 0. A message without a time,
+// such as that of a manual invocation, has not waited.
+func (m *Metrics) QueueAge(ctx context.Context, queue string, enqueued, now time.Time) {
+	if m != nil && timed(enqueued) {
+		m.queueAge.Record(ctx, max(0, now.Sub(enqueued).Seconds()), with(attribute.String("queue", queue)))
 	}
 }
 

@@ -19,14 +19,16 @@ func measure(m *metrics.Metrics) {
 	m.Accepted(ctx, "deliver", time.Millisecond)
 	m.Refused(ctx, "deliver", 400, "invalid")
 	m.Batch(ctx, 3, 0.5)
-	m.Reached(ctx, "Completed", time.Second)
+	now := time.Now()
+	m.Reached(ctx, "Completed", now.Add(-time.Second), now)
 	m.Step(ctx, "drone", "succeeded", 2)
 	m.Wake(ctx, "deliveries")
 	m.Compensation(ctx, "failed")
 	m.Stuck(ctx)
 	m.Quarantined(ctx, "deliveries", "Unreadable")
+	m.Lost(ctx, 3)
 	m.CosmosDB(ctx, "drones", 1.5, true)
-	m.QueueAge(ctx, "deliveries", -time.Second) // of another machine's clock
+	m.QueueAge(ctx, "deliveries", now.Add(time.Second), now) // of another machine's clock
 	m.Sent(ctx, "servicebus", "deliveries", 3, time.Millisecond, "")
 	m.Sent(ctx, "servicebus", "deliveries", 1, time.Millisecond, "transient")
 	m.Processed(ctx, "servicebus", "deliveries", 1, time.Millisecond, "timeout")
@@ -69,5 +71,47 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	}
 	if documented != measured {
 		t.Errorf("docs/telemetry.md has %d metrics, there are %d", documented, measured)
+	}
+}
+
+// What has no time has no age: that of the year 1 would spoil every
+// average.
+func TestAges(t *testing.T) {
+	now := time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		at       time.Time
+		want     float64
+		measured bool
+	}{
+		"waited":                {now.Add(-90 * time.Second), 90, true},
+		"a day":                 {now.Add(-24 * time.Hour), 86400, true},
+		"a clock that is ahead": {now.Add(time.Hour), 0, true},
+		"no time":               {time.Time{}, 0, false},
+		"1970":                  {time.Unix(0, 0), 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader := sdk.NewManualReader()
+			m, err := metrics.New(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.QueueAge(t.Context(), "deliveries", c.at, now)
+			m.Reached(t.Context(), "Completed", c.at, now)
+			var all metricdata.ResourceMetrics
+			if err := reader.Collect(t.Context(), &all); err != nil {
+				t.Fatal(err)
+			}
+			if measured := len(all.ScopeMetrics) > 0; measured != c.measured {
+				t.Fatalf("measured: %v", measured)
+			}
+			if !c.measured {
+				return
+			}
+			for _, m := range all.ScopeMetrics[0].Metrics {
+				if sum := m.Data.(metricdata.Histogram[float64]).DataPoints[0].Sum; sum != c.want {
+					t.Errorf("%s: %v seconds, want %v", m.Name, sum, c.want)
+				}
+			}
+		})
 	}
 }

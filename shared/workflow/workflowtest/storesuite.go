@@ -285,9 +285,9 @@ func FullProgress(id string) *workflow.Progress {
 			{Name: "payment", State: workflow.StepPending},
 		},
 		Operations: []workflow.OperationRecord{
-			{ID: "op-1", Kind: workflow.OperationDeliver, State: workflow.OperationApplied, AcceptedAt: at, EndedAt: at},
+			{ID: "op-1", Kind: workflow.OperationDeliver, State: workflow.OperationApplied, AcceptedAt: at, EndedAt: at, Hash: "5f70bf18"},
 			{ID: "op-2", Kind: workflow.OperationReschedule, State: workflow.OperationSuperseded, Reason: "cancelled",
-				Change: json.RawMessage(`{"nights":4}`), Revision: 2, AcceptedAt: at, EndedAt: at},
+				Change: json.RawMessage(`{"nights":4}`), Bytes: 12, Revision: 2, AcceptedAt: at, EndedAt: at},
 			{ID: "op-3", Kind: workflow.OperationCancel, State: workflow.OperationPending, Caller: "caller-2", Revision: 2, AcceptedAt: at},
 		},
 		History: []workflow.Entry{
@@ -299,7 +299,7 @@ func FullProgress(id string) *workflow.Progress {
 			Count:   2, Wake: 3, At: at, Laters: 1,
 		},
 		Lease: workflow.Lease{Runner: "runner-1", Epoch: 4, Until: at},
-		Saves: 7, Wake: 5, WakeAt: at, WakeQueue: workflow.QueueCompensations, Laters: 2, Sweeps: 1, DeadLetters: 1,
+		Saves: 7, Wake: 5, WakeAt: at, WakeQueue: workflow.QueueCompensations, Laters: 2, Sweeps: 1, DeadLetters: 1, DeadWake: 4,
 		TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", TTL: 3600,
 	}
 }

@@ -26,11 +26,14 @@ type Config struct {
 	Duration   time.Duration // of sending and breaking
 	Faults     fault.Plan
 	Instances  int
-	TreeKills  int           // how often the whole tree is killed
-	Settle     time.Duration // the longest time that it may take to come to rest
-	Keep       bool          // keep the data also if nothing is broken
-	Version    string        // what was built, for the report
-	Line       string        // the command line that repeats the run, for the report
+	TreeKills  int // how often the whole tree is killed
+	// Clocks is how far the clocks of instances are apart; the design allows
+	// runner.LeaseMargin.
+	Clocks  time.Duration
+	Settle  time.Duration // the longest time that it may take to come to rest
+	Keep    bool          // keep the data also if nothing is broken
+	Version string        // what was built, for the report
+	Line    string        // the command line that repeats the run, for the report
 	// Notice tells people what happens, Progress how far it is, each second.
 	Notice   func(text string)
 	Progress func(Status)
@@ -48,6 +51,8 @@ type Policy struct {
 	CrashPoints bool
 	// Notifies tells whether the handler tells of ends.
 	Notifies bool
+	// Signs tells whether the handler logs what the signs are read from.
+	Signs bool
 	// Quiet, if it is not 0, is after how long without any change what is open
 	// counts as lost: for a handler that loses things.
 	Quiet time.Duration
@@ -58,6 +63,7 @@ const (
 	MaxDeliveries = 100_000
 	MaxInstances  = 16
 	MaxTreeKills  = 20
+	MaxClocks     = 4 * time.Second
 )
 
 // Validate returns an error that names everything that is out of bounds.
@@ -71,6 +77,7 @@ func (c Config) Validate() error {
 	check(c.Deliveries >= MinDeliveries && c.Deliveries <= MaxDeliveries, "-deliveries %d: use %d to %d", c.Deliveries, MinDeliveries, MaxDeliveries)
 	check(c.Duration >= time.Second && c.Duration <= time.Hour, "-duration %v: use 1s to 1h", c.Duration)
 	check(c.Instances >= 1 && c.Instances <= MaxInstances, "-instances %d: use 1 to %d", c.Instances, MaxInstances)
+	check(c.Clocks >= 0 && c.Clocks <= MaxClocks, "-clocks-apart %v: use 0s to %v", c.Clocks, MaxClocks)
 	check(c.TreeKills >= 0 && c.TreeKills <= MaxTreeKills, "-tree-kills %d: use 0 to %d", c.TreeKills, MaxTreeKills)
 	check(c.Settle >= time.Second && c.Settle <= time.Hour, "-settle %v: use 1s to 1h", c.Settle)
 	return errors.Join(errs...)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 
@@ -93,10 +94,7 @@ func (f *faults) call(ctx context.Context, method, admin string, body []byte) er
 
 // ended begins a new life, which counts from 0.
 func (f *faults) ended() {
-	for p, c := range f.now {
-		sum := f.past[p]
-		f.past[p] = fault.Count{Asked: sum.Asked + c.Asked, Hit: sum.Hit + c.Hit}
-	}
+	f.past = f.sum()
 	f.now = map[fault.Point]fault.Count{}
 }
 
@@ -106,12 +104,21 @@ type FaultCount struct {
 	fault.Count
 }
 
+// sum returns what was done in all lives.
+func (f *faults) sum() map[fault.Point]fault.Count {
+	all := maps.Clone(f.past)
+	for p, c := range f.now {
+		sum := all[p]
+		all[p] = fault.Count{Asked: sum.Asked + c.Asked, Hit: sum.Hit + c.Hit}
+	}
+	return all
+}
+
 // counts returns what was done in all lives, in the order of the points.
 func (f *faults) counts() []FaultCount {
-	f.ended()
-	counts := []FaultCount{}
+	sum, counts := f.sum(), []FaultCount{}
 	for _, info := range fault.Points {
-		if c, counted := f.past[info.Point]; counted {
+		if c, counted := sum[info.Point]; counted {
 			counts = append(counts, FaultCount{info.Point, c})
 		}
 	}

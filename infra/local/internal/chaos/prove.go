@@ -78,7 +78,7 @@ func (r *run) judge(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.faults.look(ctx, r.at.Admin); err != nil {
+	if err := errors.Join(r.faults.look(ctx, r.at.Admin), r.signs.look()); err != nil {
 		return nil, err
 	}
 	r.fill(report, snapshot)
@@ -159,6 +159,7 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 		report.Crashes = new(r.crashes.coverage())
 	}
 	report.Invariants = invariant.Check(s)
+	report.Bounds = measure(r.bounds, r.seen(report.Invariants.States[workflow.Completed]))
 	report.Findings = slices.Concat([]Finding{}, r.load.findings,
 		checkEnds(r.load.outcomes, func(id string) workflow.State { return states[id] }, r.undoRefused))
 	if r.news != nil {

@@ -29,6 +29,8 @@ type Report struct {
 	RecoveryKills int                                                        `json:"recoveryKills"` // while the tree came back from a kill
 	// Crashes is nil for a handler without crash points.
 	Crashes *Coverage `json:"crashes,omitempty"`
+	// Bounds are what must have happened for the run to prove anything.
+	Bounds []Bound `json:"bounds"`
 	// News is nil for a handler that does not tell of ends.
 	News *News `json:"news,omitempty"`
 
@@ -51,8 +53,18 @@ func (r *run) newReport() *Report {
 	}
 }
 
-// OK reports whether nothing is broken.
-func (r *Report) OK() bool { return r.Settled && len(r.Findings) == 0 && r.Invariants.OK() }
+// OK reports whether the promises are proved: nothing is broken, and all bounds
+// are met.
+func (r *Report) OK() bool { return r.Kept() && len(r.Below()) == 0 }
+
+// Kept reports whether nothing is broken.
+func (r *Report) Kept() bool { return r.Settled && len(r.Findings) == 0 && r.Invariants.OK() }
+
+// Below returns the bounds that are not met: so little has happened that the run
+// proves nothing.
+func (r *Report) Below() []Bound {
+	return slices.DeleteFunc(slices.Clone(r.Bounds), Bound.Met)
+}
 
 // maxFindings is how many findings the text shows.
 const maxFindings = 20
@@ -62,6 +74,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s: %s\n%s\n", r.Policy, r.Version, r.Line)
 	r.writeBroken(&b)
+	writeBounds(&b, r.Bounds)
 	r.writeClients(&b)
 	b.WriteByte('\n')
 	if err := r.Invariants.WriteText(&b); err != nil { // a builder takes everything

@@ -11,9 +11,10 @@
 //
 // Reading order: config.go, run.go (one run), plan.go and stories.go (what is
 // sent), load.go and question.go (the clients), ledger.go (what they know),
-// poison.go, receiver.go (who is told), tree.go (the processes), faults.go and crash.go (what is broken),
-// storm.go (all that at once), settle.go, ends.go and prove.go (the judgement),
-// report.go and compare.go.
+// poison.go, receiver.go (who is told), tree.go (the processes), faults.go,
+// bursts.go and crash.go (what is broken), signs.go and bounds.go (what must be
+// seen of it), steer.go (towards that), storm.go (all that at once), settle.go,
+// ends.go and prove.go (the judgement), report.go and compare.go.
 package chaos
 
 import (
@@ -24,8 +25,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 )
@@ -38,9 +41,13 @@ type run struct {
 	tree    *tree
 	at      system.Endpoints // of the tree, the same in all its lives
 	faults  *faults
-	crashes *crashes  // nil if the app has no crash points
-	armed   time.Time // when crash points were armed last
-	news    *receiver // nil if the app does not tell of ends
+	signs   *signs
+	bounds  []Bound    // without what was seen
+	plan    fault.Plan // in force
+	begun   time.Time  // when the storm began
+	crashes *crashes   // nil if the app has no crash points
+	armed   time.Time  // when crash points were armed last
+	news    *receiver  // nil if the app does not tell of ends
 	ledger  *ledger
 	tally   *tally
 	load    *load
@@ -121,19 +128,20 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	if err := emptyFolder(dir, c.Line); err != nil {
 		return nil, err
 	}
-	r := &run{c: c, paths: newPaths(dir), faults: newFaults(), tally: newTally()}
+	r := &run{c: c, paths: newPaths(dir), faults: newFaults(), tally: newTally(), signs: newSigns(newPaths(dir).log), plan: c.Faults}
 	if err := c.Policy.Stage(ctx, r.paths.app); err != nil {
 		return nil, err
 	}
-	env := settings(c)
+	env, points := settings(c), []string(nil)
 	if c.Policy.CrashPoints {
-		points, err := crashPoints(ctx, filepath.Join(r.paths.app, handlerName))
+		points, err = crashPoints(ctx, filepath.Join(r.paths.app, handlerName))
 		if err != nil {
 			return nil, err
 		}
 		r.crashes = newCrashes(points, r.paths.crashPlan, r.paths.crashLog, c.Faults.Seed)
 		env = append(env, "CRASH_PLAN="+r.paths.crashPlan, "CRASH_LOG="+r.paths.crashLog)
 	}
+	r.bounds = c.bounds(len(points))
 	ports, err := freePorts(4)
 	if err != nil {
 		return nil, err
@@ -152,7 +160,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	}
 	r.tree = newTree(treeConfig{
 		Command: append(c.Command, "-profile", "chaos", "-app", r.paths.app, "-data", r.paths.data,
-			"-instances", strconv.Itoa(c.Instances),
+			"-instances", strconv.Itoa(c.Instances), "-clocks", clocks(c),
 			"-http", ports[0], "-amqp", ports[1], "-cosmos", ports[2], "-admin", ports[3]),
 		Env: env, Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
 	})
@@ -160,15 +168,23 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	return r, nil
 }
 
+// clocks says how far the clock of each instance is off, by turns: half of what
+// they are apart ahead and half behind.
+func clocks(c Config) string {
+	var off []string
+	for i := range c.Instances {
+		off = append(off, (c.Clocks / 2 * time.Duration(1-2*(i%2))).String())
+	}
+	return strings.Join(off, ",")
+}
+
 // settings are the environment of the tree: the names that the checker looks
-// for, a fleet in which drones get scarce, and deliveries of a message enough
-// for handlers that die a hundred times as often as elsewhere: a message in
-// their hands is delivered once more each time.
+// for, and a fleet in which drones get scarce.
 func settings(c Config) []string {
 	return []string{
 		"EVENTHUB_NAME=" + eventHub, "DELIVERIES_QUEUE=" + queues[0], "COMPENSATIONS_QUEUE=" + queues[1], "NOTIFICATIONS_QUEUE=" + queues[2],
 		"COSMOSDB_DATABASE=" + database,
-		"MAX_DELIVERY_COUNT=100", "FLEET_DRONES=" + strconv.Itoa(max(20, c.Deliveries*3/10)),
+		"FLEET_DRONES=" + strconv.Itoa(max(20, c.Deliveries*3/10)),
 	}
 }
 
@@ -190,7 +206,7 @@ func (r *run) start(ctx context.Context) error {
 		URL: "http://" + r.at.HTTP, Connections: 64, Timeout: 15 * time.Second, Seen: r.tally.exchange,
 	})
 	r.load = &load{client: r.client, ledger: r.ledger, tally: r.tally}
-	return r.arming(func() error { return workload.Seed(ctx, "http://"+r.at.HTTP) })
+	return r.arming(ctx, func(ctx context.Context) error { return workload.Seed(ctx, "http://"+r.at.HTTP) })
 }
 
 // revive starts the tree and waits until it serves.
@@ -201,7 +217,7 @@ func (r *run) revive(ctx context.Context) error {
 	if err := r.launch(); err != nil {
 		return err
 	}
-	return r.arming(func() (err error) {
+	return r.arming(ctx, func(ctx context.Context) (err error) {
 		if r.at, err = r.tree.serving(ctx); err != nil {
 			return fmt.Errorf("%w; see %s", err, r.paths.output)
 		}
@@ -211,6 +227,9 @@ func (r *run) revive(ctx context.Context) error {
 
 // launch starts the tree. It keeps the logs of the lives before.
 func (r *run) launch() error {
+	if err := r.signs.ended(); err != nil {
+		return err
+	}
 	kept := fmt.Sprintf("%s.%d", r.paths.log, r.kills+r.recoveryKills)
 	if err := os.Rename(r.paths.log, kept); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("keep the log: %w", err)

@@ -1,10 +1,14 @@
 package chaos
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
+	"reflect"
 	"slices"
 	"time"
 
@@ -50,7 +54,9 @@ const (
 // storm sends everything while everything breaks. When the time is up, it ends
 // the faults and waits for the clients that have no answer yet.
 func (r *run) storm(ctx context.Context) (err error) {
-	if err := r.faults.set(ctx, r.at.Admin, r.c.Faults); err != nil {
+	r.begun = time.Now()
+	r.plan.Bursts = r.c.planBursts(r.begun)
+	if err := r.faults.set(ctx, r.at.Admin, r.plan); err != nil {
 		return err
 	}
 	services, err := workload.OpenServices(workload.Target{
@@ -78,7 +84,7 @@ func (r *run) storm(ctx context.Context) (err error) {
 		close(w.done)
 	}()
 
-	if err := r.steer(limited, patience, w); err != nil {
+	if err := r.breakAll(limited, patience, w); err != nil {
 		stop()
 		<-w.done // fails because of this
 		return err
@@ -99,15 +105,20 @@ type work struct {
 	err  error
 }
 
-// died is the error for a tree that has ended by itself.
+// died is the error for a tree that has ended by itself, with what it said last.
 func (r *run) died() error {
-	return fmt.Errorf("%w: %w; see %s and %s", errNotServing, r.tree.ended(), r.paths.output, r.paths.log)
+	said, err := os.ReadFile(r.paths.output)
+	if err != nil {
+		return errors.Join(errNotServing, r.tree.ended(), err)
+	}
+	said = bytes.TrimSpace(said)
+	said = said[bytes.LastIndexByte(said, '\n')+1:]
+	return fmt.Errorf("%w: %w: %s; see %s and %s", errNotServing, r.tree.ended(), said, r.paths.output, r.paths.log)
 }
 
-// steer breaks from outside what is to be broken, until patience ends; then it
-// ends all faults. It fails with the work.
-func (r *run) steer(ctx, patience context.Context, w *work) error {
-	begun := time.Now()
+// breakAll breaks from outside what is to be broken, and steers what breaks from
+// within, until patience ends; then it ends all faults. It fails with the work.
+func (r *run) breakAll(ctx, patience context.Context, w *work) error {
 	kills := planKills(r.c.Seed, r.c.TreeKills, r.c.Duration)
 	tick := time.NewTicker(stormTick)
 	defer tick.Stop()
@@ -130,7 +141,7 @@ func (r *run) steer(ctx, patience context.Context, w *work) error {
 			return r.died()
 		case <-tick.C:
 		}
-		if len(kills) > 0 && time.Since(begun) >= kills[0].at {
+		if len(kills) > 0 && time.Since(r.begun) >= kills[0].at {
 			if err := r.killTree(ctx, kills[0].again); err != nil {
 				return err
 			}
@@ -143,10 +154,39 @@ func (r *run) steer(ctx, patience context.Context, w *work) error {
 			looked = time.Now()
 			if err := r.faults.look(ctx, r.at.Admin); err != nil && ctx.Err() == nil {
 				r.c.Notice(err.Error()) // the counts are late, nothing else
+			} else if err := r.steer(ctx); err != nil {
+				return err
 			}
 			r.show(Sending, 0)
 		}
 	}
+}
+
+// steer puts another plan in force if something lags behind its bound, or does
+// no more.
+func (r *run) steer(ctx context.Context) error {
+	if err := r.signs.look(); err != nil {
+		return err
+	}
+	next := r.c.steered(situation{now: time.Now(), begun: r.begun, bounds: measure(r.bounds, r.seen(0)), plan: r.plan})
+	if reflect.DeepEqual(next, r.plan) {
+		return nil
+	}
+	r.plan = next
+	return r.faults.set(ctx, r.at.Admin, r.plan)
+}
+
+// seen is what was seen so far; nobody knows how many are Completed before the
+// end.
+func (r *run) seen(completed int) seen {
+	clients := r.tally.clients()
+	s := seen{accepted: clients.Accepted, completed: completed, kills: r.kills, signs: maps.Clone(r.signs.counts), faults: r.faults.sum()}
+	s.signs[Unacknowledged] = clients.Unsure
+	if r.crashes != nil {
+		c := r.crashes.coverage()
+		s.points = c.Points - len(c.Missed)
+	}
+	return s
 }
 
 // arm arms other crash points when a handler has died at one, or when the
@@ -166,16 +206,23 @@ func (r *run) arm() error {
 	return r.crashes.arm()
 }
 
-// arming goes on arming crash points until do has ended.
-func (r *run) arming(do func() error) error {
+// arming goes on arming crash points until do has ended. A tree that ends by
+// itself ends do, which would wait for it in vain.
+func (r *run) arming(ctx context.Context, do func(context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	done := make(chan error, 1)
-	go func() { done <- do() }()
+	go func() { done <- do(ctx) }()
 	tick := time.NewTicker(stormTick)
 	defer tick.Stop()
 	for {
 		select {
 		case err := <-done:
 			return err
+		case <-r.tree.failed():
+			end()
+			<-done // fails because of this
+			return r.died()
 		case <-tick.C:
 		}
 		if err := r.arm(); err != nil {
@@ -216,7 +263,7 @@ func (r *run) killTree(ctx context.Context, again time.Duration) error {
 		return err
 	}
 	r.c.Notice(fmt.Sprintf("it serves again after %.1f s", time.Since(begun).Seconds()))
-	return r.faults.set(ctx, r.at.Admin, r.c.Faults)
+	return r.faults.set(ctx, r.at.Admin, r.plan)
 }
 
 // calm ends all faults. A handler that has read a crash plan before may still

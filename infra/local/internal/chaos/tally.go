@@ -26,6 +26,7 @@ type Clients struct {
 	Refused    int `json:"refused"`    // answered 4xx for good
 	Unanswered int `json:"unanswered"` // nobody can tell whether they were taken
 	GivenUp    int `json:"givenUp"`    // not answered for good until the end
+	Unsure     int `json:"unsure"`     // answers 503 that the request may have been taken
 	// Answers are all answers by their status, "none" for none.
 	Answers map[string]int `json:"answers"`
 	// The times of one exchange that ended with a 202, and from the first try
@@ -50,6 +51,9 @@ func (t *tally) exchange(e workload.Exchange) {
 		return
 	}
 	t.t.Answers[strconv.Itoa(e.Status)]++
+	if e.Unsure {
+		t.t.Unsure++
+	}
 	if e.Status == http.StatusAccepted {
 		t.exchanges = append(t.exchanges, e.Took)
 	}

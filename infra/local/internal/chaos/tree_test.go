@@ -165,3 +165,24 @@ func TestTreeThatCannotStart(t *testing.T) {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }
+
+// Ensure that nothing waits for a tree that has ended by itself, and that the
+// error has what it said last.
+func TestTreeThatEndsMeanwhile(t *testing.T) {
+	tr, _ := plant(t, "serve")
+	up(t, tr)
+	r := &run{tree: tr, paths: newPaths(t.TempDir())}
+	if err := os.WriteFile(r.paths.output, []byte("serving\nlocal: no space left\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := r.arming(t.Context(), func(ctx context.Context) error {
+		if err := tr.current.cmd.Process.Signal(os.Interrupt); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if !errors.Is(err, errNotServing) || !strings.Contains(err.Error(), "exit code 0: local: no space left; see "+r.paths.output) {
+		t.Errorf("error %v, want that it has stopped by itself, how, and what it said", err)
+	}
+}

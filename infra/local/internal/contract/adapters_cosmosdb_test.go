@@ -139,6 +139,45 @@ func TestAdaptersRequests(t *testing.T) {
 	}
 }
 
+func TestAdaptersOutsideOperations(t *testing.T) {
+	db := adaptersOpen(t)
+	s, err := cosmosdb.NewOutsideOperations(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, err := cosmosdb.NewRequests(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	_, err = s.Read(ctx, "o-9")
+	adaptersKind(t, "read of none", err, failure.NotFound)
+	at := workflow.At(time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC))
+	first := workflow.OutsideOperation{
+		ID: workflow.OutsideID("o-9"), TransactionID: "t-9", OperationID: "o-9", Operation: workflow.OperationCancel, Hash: "h",
+		Caller: "ann", AcceptedAt: at, State: workflow.OperationRefused, Reason: "no room", EndedAt: at, TTL: 3600,
+	}
+	second := first
+	second.Reason = "another"
+	for _, o := range []workflow.OutsideOperation{first, second} {
+		if err := s.Create(ctx, o); err != nil {
+			t.Fatalf("create: %v", err)
+		}
+	}
+	kept, err := s.Read(ctx, "o-9")
+	if diff := cmp.Diff(first, kept); err != nil || diff != "" {
+		t.Errorf("read: %v, (-want +got):\n%s", err, diff)
+	}
+	_, err = requests.Read(ctx, "o-9") // an id that a client may take
+	adaptersKind(t, "read of a request with that id", err, failure.NotFound)
+	r, err := requests.Read(ctx, first.ID) // its fields are those of a request
+	if want := (ingest.Request{
+		ID: first.ID, TransactionID: "t-9", OperationID: "o-9", Operation: workflow.OperationCancel, Hash: "h", Caller: "ann", AcceptedAt: at.Time, TTL: 3600,
+	}); err != nil || !cmp.Equal(want, r) {
+		t.Errorf("as a request: %v, %s", err, cmp.Diff(want, r))
+	}
+}
+
 func TestAdaptersQuarantine(t *testing.T) {
 	quarantinetest.StoreSuite(t, func(t *testing.T) quarantine.Store {
 		s, err := cosmosdb.NewQuarantine(adaptersOpen(t))
@@ -231,11 +270,15 @@ func TestAdaptersDrones(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	now := time.UnixMilli(1_900_000_000_123)
+	w := drone.Window{From: 1_900_000_000_123, Until: 1_900_000_060_123}
+	held := func(from, until int64) []drone.Hold {
+		return []drone.Hold{{TransactionID: "t-1", Window: drone.Window{From: from, Until: until}}}
+	}
 	fleet := []drone.Drone{
 		{ID: "d-1", Zone: "north"},
-		{ID: "d-2", Zone: "north", TransactionID: "t-1", BusyUntil: now.UnixMilli()},
-		{ID: "d-3", Zone: "north", TransactionID: "t-2", BusyUntil: now.UnixMilli() + 1},
+		{ID: "d-2", Zone: "north", Holds: held(1, w.From), BusyUntil: w.From},
+		{ID: "d-3", Zone: "north", Holds: held(w.Until, w.Until+1), BusyUntil: w.Until + 1, Gap: w.Until - w.From},
+		{ID: "d-4", Zone: "north", Holds: held(w.From, w.From+1), BusyUntil: w.From + 1, Gap: w.Until - w.From - 1},
 		{ID: "d-1", Zone: "south"},
 	}
 	for _, d := range fleet {
@@ -247,14 +290,14 @@ func TestAdaptersDrones(t *testing.T) {
 	_, err = s.Read(ctx, "south", "d-2")
 	adaptersKind(t, "read in another zone", err, failure.NotFound)
 
-	free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(ctx, "north", now, next) })
+	free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(ctx, "north", w, next) })
 	all, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Zone(ctx, "north", next) })
 	_, _, err = s.Zone(ctx, "north", "of nobody")
 	adaptersKind(t, "page of a continuation of nobody", err, failure.Invalid)
 	for name, c := range map[string]struct {
 		got  []drone.Versioned
 		want []drone.Drone
-	}{"free": {free, fleet[:2]}, "all": {all, fleet[:3]}} {
+	}{"free": {free, fleet[:3]}, "all": {all, fleet[:4]}} {
 		var drones []drone.Drone
 		for _, v := range c.got {
 			if v.ETag == "" {
@@ -270,7 +313,7 @@ func TestAdaptersDrones(t *testing.T) {
 
 	// The ETag of a page is good for a replace, once.
 	claimed := free[0].Drone
-	claimed.TransactionID, claimed.BusyUntil = "t-9", now.Add(time.Hour).UnixMilli()
+	claimed.Holds, claimed.BusyUntil = held(w.From, w.Until), w.Until
 	if err := s.Replace(ctx, claimed, free[0].ETag); err != nil {
 		t.Fatal(err)
 	}
@@ -281,6 +324,36 @@ func TestAdaptersDrones(t *testing.T) {
 	}
 	missing := drone.Drone{ID: "d-9", Zone: "north"}
 	adaptersKind(t, "replace of none", s.Replace(ctx, missing, `"1"`), failure.NotFound)
+}
+
+// A document of before drones had holds is read as one hold, and is among the
+// free ones when that is over.
+func TestAdaptersDronesOfBefore(t *testing.T) {
+	db := adaptersOpen(t)
+	s, err := cosmosdb.NewDrones(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := db.Container(cosmosdb.DronesContainer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const old = `{"id":"d-1","zone":"north","transactionId":"t-1","busyUntil":1900000000123}`
+	if _, err := c.Create(t.Context(), "north", "d-1", []byte(old)); err != nil {
+		t.Fatal(err)
+	}
+	want := []drone.Hold{{TransactionID: "t-1", Window: drone.Window{Until: 1_900_000_000_123}}}
+	v, err := s.Read(t.Context(), "north", "d-1")
+	if diff := cmp.Diff(want, v.Drone.Holds); err != nil || diff != "" || v.ETag == "" {
+		t.Errorf("read: %v, ETag %q (-want +got):\n%s", err, v.ETag, diff)
+	}
+	for from, want := range map[int64]int{1_900_000_000_122: 0, 1_900_000_000_123: 1} {
+		w := drone.Window{From: from, Until: from + 1000}
+		free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(t.Context(), "north", w, next) })
+		if len(free) != want {
+			t.Errorf("%d are free from %d, want %d", len(free), from, want)
+		}
+	}
 }
 
 func TestAdaptersCheckpoints(t *testing.T) {

@@ -22,6 +22,13 @@ const adaptersDatabase = "adapters"
 // connection string and what breaks every connection, as a failover does.
 func adaptersMessaging(t *testing.T, cfg broker.Config) (connection string, failover func()) {
 	t.Helper()
+	connection, failover, _ = adaptersBroker(t, cfg)
+	return connection, failover
+}
+
+// adaptersBroker is adaptersMessaging that returns the broker as well.
+func adaptersBroker(t *testing.T, cfg broker.Config) (connection string, failover func(), _ *broker.Broker) {
+	t.Helper()
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	cfg.KeyName, cfg.Key = "RootManageSharedAccessKey", "c2VjcmV0"
 	b, err := broker.New(cfg, store.NewMemory(), logger)
@@ -38,7 +45,7 @@ func adaptersMessaging(t *testing.T, cfg broker.Config) (connection string, fail
 	return b.ConnectionString(address), func() {
 		stop()
 		_, stop = adaptersListen(t, b, address, logger)
-	}
+	}, b
 }
 
 // adaptersListen serves a broker until it is stopped.

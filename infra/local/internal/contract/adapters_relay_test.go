@@ -82,23 +82,25 @@ func TestAdaptersReaderReadsBetween(t *testing.T) {
 func TestAdaptersReaderTellsWhatIsThere(t *testing.T) {
 	connection := adaptersHubs(t)
 	r := adaptersReader(t, connection, "$Default")
-	partitions, err := r.Partitions(t.Context())
-	if slices.Sort(partitions); err != nil || !slices.Equal(partitions, []string{"0", "1", "2", "3"}) {
-		t.Errorf("partitions %v, %v", partitions, err)
+	begun := time.Now().Add(-time.Minute)
+	hub, err := r.Hub(t.Context())
+	if slices.Sort(hub.Partitions); err != nil || !slices.Equal(hub.Partitions, []string{"0", "1", "2", "3"}) {
+		t.Errorf("partitions %v, %v", hub.Partitions, err)
 	}
-	if last, err := r.Last(t.Context(), "2"); err != nil || last.SequenceNumber != -1 {
-		t.Errorf("an empty partition ends with %+v, %v", last, err)
+	if hub.CreatedAt.Before(begun) || hub.CreatedAt.After(time.Now()) {
+		t.Errorf("created at %v", hub.CreatedAt)
 	}
-	begun := time.Now().Add(-time.Second) // the hub's times may be less precise
+	if extent, err := r.Extent(t.Context(), "2"); err != nil || extent != (relay.Extent{First: 0, Last: -1}) {
+		t.Errorf("an empty partition has %+v, %v", extent, err)
+	}
 	events := []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}, {PartitionKey: "t-2", Body: []byte("{}")}}
 	if err := adaptersProducer(t, connection, adaptersHub).Send(t.Context(), "2", events); err != nil {
 		t.Fatal(err)
 	}
-	last, err := r.Last(t.Context(), "2")
-	if err != nil || last.SequenceNumber != 1 || last.EnqueuedAt.Before(begun) || last.EnqueuedAt.After(time.Now().Add(time.Second)) {
-		t.Errorf("after two events it ends with %+v, %v", last, err)
+	if extent, err := r.Extent(t.Context(), "2"); err != nil || extent != (relay.Extent{First: 0, Last: 1}) {
+		t.Errorf("after two events it has %+v, %v", extent, err)
 	}
-	if _, err := r.Last(t.Context(), "7"); err == nil {
+	if _, err := r.Extent(t.Context(), "7"); err == nil {
 		t.Error("there is no partition 7")
 	}
 }
@@ -117,11 +119,11 @@ func TestAdaptersReaderAfterTheRetention(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for {
-		last, err := r.Last(ctx, "0")
+		extent, err := r.Extent(ctx, "0")
 		if err != nil {
-			t.Fatalf("the partition still ends with %+v: %v", last, err)
+			t.Fatalf("the partition still has %+v: %v", extent, err)
 		}
-		if last.SequenceNumber == -1 {
+		if extent == (relay.Extent{First: 2, Last: 1}) { // it knows how far it has come
 			return
 		}
 	}
@@ -138,16 +140,16 @@ func TestAdaptersReaderOfAHubThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Last(t.Context(), "0"); err != nil {
+	if _, err := r.Extent(t.Context(), "0"); err != nil {
 		t.Fatal(err)
 	}
 	cut := hang()
-	_, err = r.Last(t.Context(), "0")
-	adaptersKind(t, "the latest event", err, failure.Transient)
+	_, err = r.Extent(t.Context(), "0")
+	adaptersKind(t, "the extent", err, failure.Transient)
 	_, err = r.Between(t.Context(), "0", -1, 1)
 	adaptersKind(t, "events", err, failure.Transient)
-	_, err = r.Partitions(t.Context())
-	adaptersKind(t, "partitions", err, failure.Transient)
+	_, err = r.Hub(t.Context())
+	adaptersKind(t, "the hub", err, failure.Transient)
 	cut()
 	if err := r.Close(context.Background()); err != nil {
 		t.Errorf("close reader: %v", err)

@@ -46,7 +46,10 @@ func (s *Server) attempt(c *call, handle handler) (*response, error) {
 	if s.faults.Hit(fault.CosmosThrottle) {
 		return nil, errThrottled()
 	}
-	if s.faults.Hit(fault.CosmosUnavailable) {
+	if s.faults.Hit(fault.CosmosAway) || s.faults.Hit(fault.CosmosUnavailable) {
+		return nil, errUnavailable()
+	}
+	if key := c.partition(); key != "" && s.faults.HitKey(fault.CosmosPartition, key) {
 		return nil, errUnavailable()
 	}
 	n, timedOut := s.faults.Next(fault.CosmosTimeout)
@@ -115,4 +118,14 @@ func errUnavailable() *apiError {
 
 func errTimedOut() *apiError {
 	return newError(http.StatusRequestTimeout, 0, "Message: Request timed out. More info: https://aka.ms/cosmosdb-tsg-request-timeout")
+}
+
+// partition names the container and the partition key that the call is for, ""
+// if it is for all keys.
+func (c *call) partition() string {
+	key, given, err := headerPartitionKey(c.Header)
+	if !given || err != nil || len(c.target.ids) < 2 {
+		return ""
+	}
+	return c.target.id(1) + "/" + key
 }

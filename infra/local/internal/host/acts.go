@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
 )
@@ -19,6 +20,35 @@ func (h *Host) KillHandler() bool {
 	default:
 		return false
 	}
+}
+
+// FreezeHandler stops the handler's process, and lets it go on when ctx ends: as
+// a machine does that is starved of time, or a debugger. What it was asked stays
+// without an answer meanwhile, and what it has taken runs out. It returns false
+// when there is no handler.
+func (h *Host) FreezeHandler(ctx context.Context) (bool, error) {
+	select {
+	case <-h.ready:
+		return h.sup.Freeze(ctx)
+	default:
+		return false, nil
+	}
+}
+
+// KeepPartitions has the host go on with the partitions of Event Hubs that it
+// owns, until then, without telling the others, who take them over: so each has
+// two owners, as after a pause of one that does not know of it. It returns how
+// many those are.
+func (h *Host) KeepPartitions(until time.Time) int {
+	kept := 0
+	for _, t := range h.triggers {
+		if l, ok := t.(*eventHub); ok {
+			if owned := l.owned.Load(); owned != nil {
+				kept += owned.insistUntil(until)
+			}
+		}
+	}
+	return kept
 }
 
 // ErrNothingToRepeat is returned where no function repeats batches of events.

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -31,8 +32,45 @@ func (h *Host) breakable(f *config.Function, next httpServe) httpServe {
 			next(w, r, params)
 			return
 		}
-		h.breakCall(w, r, params, next)
+		if !h.outage(w, f.Name) {
+			h.breakCall(w, r, params, next)
+		}
 	}
+}
+
+// outage answers a call to a function that is away, or reports that it is not:
+// as a platform does whose app is stopped, forbidden or gone, which is no word
+// of the backend's.
+func (h *Host) outage(w http.ResponseWriter, function string) bool {
+	faults := h.cfg.Faults
+	if n, hit := faults.NextIn(fault.BackendAway, function); hit {
+		if n%2 == 0 {
+			cutConnection()
+		}
+		fail(w, http.StatusServiceUnavailable, "fault injection: the backend is away")
+		return true
+	}
+	for _, page := range platformPages {
+		if _, hit := faults.NextIn(page.point, function); hit {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(page.status)
+			fmt.Fprintf(w, "<!DOCTYPE html><html><head><title>%s</title></head><body><h1>%[1]s</h1></body></html>", page.title)
+			return true
+		}
+	}
+	return false
+}
+
+// platformPages are what the App Service answers for an app that is stopped, and
+// for one whose name is not known (Microsoft Learn, "HTTP 403 (Site Disabled)" and
+// "404 Web Site not found" in the troubleshooting of App Service).
+var platformPages = []struct {
+	point  fault.Point
+	status int
+	title  string
+}{
+	{fault.BackendForbidden, http.StatusForbidden, "Web App - Unavailable"},
+	{fault.BackendNotFound, http.StatusNotFound, "404 Web Site not found"},
 }
 
 // breakCall passes one call on, or breaks it: by one fault, or, where it is a
@@ -40,8 +78,9 @@ func (h *Host) breakable(f *config.Function, next httpServe) httpServe {
 func (h *Host) breakCall(w http.ResponseWriter, r *http.Request, params map[string]string, next httpServe) {
 	faults := h.cfg.Faults
 	if r.Method == http.MethodDelete && faults.HitKey(fault.BackendUndoRefused, r.Header.Get(headerTransaction)) {
-		// For good, as a backend does that forbids it.
-		problem.Write(w, r, *problem.New(problem.Forbidden, "fault injection: the undo is refused"))
+		// For good, as a backend says it itself: with a problem document of its
+		// own that is not forbidden, which means that the caller is locked out.
+		problem.Write(w, r, *problem.New(problem.Conflict, "fault injection: the undo is refused"))
 		return
 	}
 	if wait := faults.Wait(fault.BackendSlow); wait > 0 && !sleep(r.Context(), wait) {
@@ -59,7 +98,7 @@ func (h *Host) breakCall(w http.ResponseWriter, r *http.Request, params map[stri
 		cutConnection()
 	}
 	if faults.Hit(fault.BackendAnswerLost) {
-		next(lostAnswer{http.Header{}}, r, params)
+		next(&lostAnswer{header: http.Header{}}, r, params)
 		cutConnection()
 	}
 	next(w, r, params)
@@ -88,13 +127,22 @@ func (h *Host) deliverLate(r *http.Request, params map[string]string, wait time.
 				panic(v)
 			}
 		}()
-		next(lostAnswer{http.Header{}}, late.WithContext(ctx), params)
+		answer := &lostAnswer{http.Header{}, http.StatusOK}
+		next(answer, late.WithContext(ctx), params)
+		h.cfg.Logger.Info(LateCall, "method", r.Method, "path", r.URL.Path, "status", answer.status)
 	})
 }
 
-// lostAnswer takes an answer that nobody gets.
-type lostAnswer struct{ header http.Header }
+// LateCall is the line of the log that tells what a late call was answered: 410
+// for one that came after the undo of what it was to do.
+const LateCall = "fault injection: a late call has arrived"
 
-func (l lostAnswer) Header() http.Header         { return l.header }
-func (l lostAnswer) Write(p []byte) (int, error) { return len(p), nil }
-func (l lostAnswer) WriteHeader(int)             {}
+// lostAnswer takes an answer that nobody gets.
+type lostAnswer struct {
+	header http.Header
+	status int
+}
+
+func (l *lostAnswer) Header() http.Header         { return l.header }
+func (l *lostAnswer) Write(p []byte) (int, error) { return len(p), nil }
+func (l *lostAnswer) WriteHeader(status int)      { l.status = status }

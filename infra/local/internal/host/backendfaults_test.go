@@ -258,7 +258,7 @@ func TestRefusedUndo(t *testing.T) {
 		seen[refused]++
 		for range 2 {
 			status, answer := b.call(t.Context(), t, "DELETE", "/api/packages/1", tx)
-			if refused && (status != http.StatusForbidden || !strings.HasPrefix(answer, `application/problem+json {"type":"forbidden"`)) {
+			if refused && (status != http.StatusConflict || !strings.HasPrefix(answer, `application/problem+json {"type":"conflict"`)) {
 				t.Errorf("%s: %d %s, want a refusal", tx, status, answer)
 			}
 			if !refused && status != http.StatusNoContent {

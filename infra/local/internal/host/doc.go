@@ -11,7 +11,11 @@
 // functionTimeout takes the handler and all its invocations with it; stopping
 // is SIGKILL; Event Hubs checkpoints after success and failure; Service Bus
 // completes or abandons, and a batch is all or nothing; a request with a
-// method that no route serves is 404.
+// method that no route serves is 404; a proxied request without a body is sent
+// again when the handler dies under it, under the same invocation id
+// (proxy_retry.go); paths and headers arrive as Kestrel and YARP leave them
+// (path.go, proxy.go); a message that the Service Bus extension can't convert
+// never reaches its function.
 //
 // Sources: Microsoft Learn, "Azure Functions custom handlers", "host.json
 // reference", the HTTP, timer, Event Hubs and Service Bus trigger references,
@@ -35,6 +39,8 @@
 //     can change these and other waits, for runs with faults.
 //   - The time zone of NCRONTAB schedules is WEBSITE_TIME_ZONE (an IANA name),
 //     or UTC.
+//   - A path with a percent sign that begins no escape is 400; the real host
+//     passes it on.
 //   - The time limit of the front end, 230 s without a byte, which func start
 //     doesn't have, is kept here.
 //

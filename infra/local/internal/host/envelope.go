@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,12 +16,8 @@ import (
 func (h *Host) serveEnvelope(f *config.Function, w http.ResponseWriter, r *http.Request, params map[string]string) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		status := http.StatusBadRequest
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			status = http.StatusRequestEntityTooLarge
-		}
-		fail(w, status, err.Error())
+		h.cfg.Logger.Warn("the request body can't be read", "function", f.Name, "error", err)
+		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
 	inv, err := payload.HTTP(f.Trigger.Binding, payload.HTTPRequest{

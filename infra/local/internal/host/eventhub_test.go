@@ -155,6 +155,7 @@ func TestEventHubRetriesInMemory(t *testing.T) {
 	container, _ := containers(t)
 	var mu sync.Mutex
 	var seen []string
+	ids := map[string]bool{}
 	done := make(chan struct{})
 	produce(t, connection, "requests", "0", "a")
 	start(t, hubSpec(connection, manyFunction(`"retry":{"strategy":"fixedDelay","maxRetryCount":-1,"delayInterval":"00:00:00.01"},`), NewCosmosCheckpoints(container),
@@ -163,6 +164,7 @@ func TestEventHubRetriesInMemory(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, string(c.Metadata["RetryContext"])+string(c.Data["events"]))
+			ids[c.header.Get(headerInvocation)] = true
 			if len(seen) < 3 {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
@@ -175,6 +177,9 @@ func TestEventHubRetriesInMemory(t *testing.T) {
 	defer mu.Unlock()
 	if len(seen) != 3 || !strings.HasPrefix(seen[0], `{"RetryCount":0,"MaxRetryCount":-1,"Exception":null}`) || !strings.HasPrefix(seen[2], `{"RetryCount":2,"MaxRetryCount":-1,"Exception":{"Message":`) {
 		t.Errorf("attempts: %q", seen)
+	}
+	if len(ids) != 1 {
+		t.Errorf("the attempts have %d invocation ids, want one", len(ids))
 	}
 	for _, s := range seen {
 		if !strings.HasSuffix(s, `"[\"a\"]"`) {

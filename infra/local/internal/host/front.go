@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
 )
 
-// defaultBodyLimit is the host's limit for request bodies, in bytes.
+// defaultBodyLimit is the host's limit for request bodies, in bytes. A larger
+// one is a failure of the function to the host: an empty 500.
 const defaultBodyLimit = 104857600
 
 // An httpFunction serves the requests of one HTTP function.
@@ -53,8 +55,15 @@ func (h *Host) newFront() http.Handler {
 	admin := h.newAdmin()
 	metrics := h.metricsPath()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, ok := hostPath(r.URL.EscapedPath())
+		if !ok || !ascii(r.Header) {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.URL.Path, r.URL.RawPath = path, ""
 		if r.ContentLength > limit {
-			fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request body is larger than %d bytes", limit))
+			h.cfg.Logger.Warn("the request body is too large", "bytes", r.ContentLength, "limit", limit)
+			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -70,6 +79,20 @@ func (h *Host) newFront() http.Handler {
 			functions.ServeHTTP(w, r)
 		}
 	})
+}
+
+// ascii reports whether all values of a header can be read by Kestrel.
+func ascii(header http.Header) bool {
+	for _, values := range header {
+		for _, value := range values {
+			for i := range len(value) {
+				if value[i] >= utf8.RuneSelf {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // serveFunction finds the function of a request and calls it.

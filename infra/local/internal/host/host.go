@@ -128,7 +128,9 @@ func (h *Host) Run(ctx context.Context) error {
 	defer stopListening()
 	h.calls, h.listening = calls, listening
 
-	server := &http.Server{Handler: h.front, ReadHeaderTimeout: time.Minute}
+	// Kestrel takes headers of 32 KiB in all, and answers 431 beyond that. The
+	// server adds 4 KiB to its limit.
+	server := &http.Server{Handler: h.front, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 28 << 10}
 	h.goServe(server)
 	handler := make(chan error, 1)
 	if len(h.app.Functions) > 0 {

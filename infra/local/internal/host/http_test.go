@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,15 +34,15 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		r.Header.Get("X-Azure-Functions-InvocationId") == r.Header.Get("X-Ms-Invocation-Id"), body)
 }
 
-func TestProxyPassesRequestsAsTheyAre(t *testing.T) {
+func TestProxyPassesRequestsOn(t *testing.T) {
 	f := start(t, spec{proxy: true, answer: echo, functions: map[string]string{
 		"Get":  httpFunctionJSON("anonymous", `"get"`, "orders/{id}"),
 		"Put":  httpFunctionJSON("anonymous", `"put","delete"`, "orders/{id}"),
 		"List": httpFunctionJSON("anonymous", `"get"`, "orders"),
 	}})
-	host := strings.TrimPrefix(f.url, "http://")
-	status, body := f.do(t, "GET", "/api/orders/a%2Fb?x=1;y=2&z", "", "X-Forwarded-For", "1.2.3.4")
-	if want := "GET /api/orders/a%2Fb?x=1;y=2&z host=" + host + " xff=1.2.3.4 same=true body="; status != http.StatusTeapot || body != want {
+	host := strings.TrimPrefix(f.Host.url, "http://")
+	status, body := f.do(t, "GET", "/api/nothing/../orders/a%2Fb?x=1;y=2&z", "", "X-Forwarded-For", "1.2.3.4")
+	if want := "GET /api/orders/a%252Fb?x=1;y=2&z host=" + host + " xff=127.0.0.1 same=true body="; status != http.StatusTeapot || body != want {
 		t.Errorf("%d %s, want %s", status, body, want)
 	}
 	if _, body = f.do(t, "PUT", "/API/Orders/7", "payload"); !strings.HasPrefix(body, "PUT /API/Orders/7 ") || !strings.HasSuffix(body, "body=payload") {
@@ -53,6 +54,15 @@ func TestProxyPassesRequestsAsTheyAre(t *testing.T) {
 		if status, _ := f.do(t, tc.method, tc.path, ""); status != http.StatusNotFound {
 			t.Errorf("%s %s: %d, want 404", tc.method, tc.path, status)
 		}
+	}
+	if status, _ := f.do(t, "GET", "/api/orders/a%00", ""); status != http.StatusBadRequest {
+		t.Errorf("a zero byte in the path: %d, want 400", status)
+	}
+	if status, _ := f.do(t, "GET", "/api/orders/7", "", "X-Name", "Zürich"); status != http.StatusBadRequest {
+		t.Errorf("a header that is not ASCII: %d, want 400", status)
+	}
+	if status, _ := f.do(t, "GET", "/api/orders/7", "", "X-Long", strings.Repeat("x", 40<<10)); status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a header of 40 KiB: %d, want 431", status)
 	}
 	if status, _ := f.do(t, "GET", "/", ""); status != http.StatusOK {
 		t.Errorf("GET /: %d", status)
@@ -94,15 +104,15 @@ func TestProxyStreams(t *testing.T) {
 func TestBodyLimit(t *testing.T) {
 	f := start(t, spec{proxy: true, answer: echo, functions: map[string]string{"P": httpFunctionJSON("anonymous", `"post"`, "p")},
 		settings: map[string]string{"FUNCTIONS_REQUEST_BODY_SIZE_LIMIT": "10"}})
-	if status, _ := f.do(t, "POST", "/api/p", "12345678901"); status != http.StatusRequestEntityTooLarge {
-		t.Errorf("with a length: %d", status)
+	if status, body := f.do(t, "POST", "/api/p", "12345678901"); status != http.StatusInternalServerError || body != "" {
+		t.Errorf("with a length: %d %s", status, body)
 	}
 	resp, err := http.Post(f.url+"/api/p", "", io.MultiReader(strings.NewReader("1234567890"), strings.NewReader("1")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+	if resp.StatusCode != http.StatusInternalServerError {
 		t.Errorf("chunked: %d", resp.StatusCode)
 	}
 	if status, _ := f.do(t, "POST", "/api/p", "1234567890"); status != http.StatusTeapot {
@@ -110,8 +120,8 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// What the client did wrong is not reported as a failure of the handler, and
-// never as a success.
+// What the client did wrong is never reported as a success. The real host takes
+// it for a failure of the function.
 func TestBrokenRequestBody(t *testing.T) {
 	f := start(t, spec{proxy: true, answer: echo, functions: map[string]string{"P": httpFunctionJSON("anonymous", `"post"`, "p")}})
 	for name, sent := range map[string]string{
@@ -139,7 +149,7 @@ func TestBrokenRequestBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			resp.Body.Close()
-			if resp.StatusCode != http.StatusBadRequest {
+			if resp.StatusCode != http.StatusInternalServerError {
 				t.Errorf("got %d", resp.StatusCode)
 			}
 		})
@@ -212,23 +222,56 @@ func TestFrontEndTimeout(t *testing.T) {
 	}
 }
 
+// TestHTTPFunctionTimeoutKillsTheHandler holds that the handler is killed, and
+// that a request without a body is sent once more then, under the same
+// invocation id.
 func TestHTTPFunctionTimeoutKillsTheHandler(t *testing.T) {
+	seen := make(chan string, 2)
+	var slow atomic.Bool
+	slow.Store(true)
 	f := start(t, spec{proxy: true, timeout: "00:00:01", functions: map[string]string{"T": httpFunctionJSON("anonymous", `"get"`, "t")},
-		answer: func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.RawQuery == "slow" {
+		answer: func(_ http.ResponseWriter, r *http.Request) {
+			seen <- r.Header.Get(headerInvocation)
+			if slow.Swap(false) {
 				<-r.Context().Done()
 			}
-		}})
+		}, change: func(c *Config) { c.TimeoutGrace = 10 * time.Millisecond }})
 	pid := f.HandlerPID()
-	if status, body := f.do(t, "GET", "/api/t?slow", ""); status != http.StatusInternalServerError || !strings.Contains(body, "functionTimeout") {
+	if status, body := f.do(t, "GET", "/api/t", ""); status != http.StatusOK {
 		t.Errorf("status %d %s", status, body)
 	}
 	f.logs.until(t, "Timeout value of 1s was exceeded by function: Functions.T")
-	if status, _ := f.do(t, "GET", "/api/t", ""); status != http.StatusOK {
-		t.Errorf("after the restart: %d\n%s", status, f.logs)
+	if first, second := receive(t, seen), receive(t, seen); first == "" || first != second {
+		t.Errorf("invocation ids %q and %q, want one", first, second)
 	}
 	if f.HandlerPID() == pid {
 		t.Error("the handler was not restarted")
+	}
+}
+
+// TestDyingHandlerGetsRequestsAgain kills the handler while it works on a
+// request: one without a body comes again, the same; one with a body fails once.
+func TestDyingHandlerGetsRequestsAgain(t *testing.T) {
+	var calls atomic.Int32
+	seen := make(chan string, 4)
+	f := start(t, spec{proxy: true, functions: map[string]string{"T": httpFunctionJSON("anonymous", `"delete","post"`, "t")},
+		answer: func(w http.ResponseWriter, r *http.Request) {
+			seen <- r.Header.Get(headerInvocation)
+			if calls.Add(1)%2 == 1 {
+				w.Header().Set(exitHeader, "1")
+			}
+		}})
+	if status, _ := f.do(t, "DELETE", "/api/t", ""); status != http.StatusOK {
+		t.Errorf("without a body: %d", status)
+	}
+	if first, second := receive(t, seen), receive(t, seen); first == "" || first != second {
+		t.Errorf("invocation ids %q and %q, want one", first, second)
+	}
+	if status, _ := f.do(t, "POST", "/api/t", "body"); status != http.StatusInternalServerError {
+		t.Errorf("with a body: %d", status)
+	}
+	if n := calls.Load(); n != 3 {
+		t.Errorf("the handler was called %d times, want 3", n)
 	}
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ const maxResponse = 100 << 20
 // only the wait for the handler: as in the real host nothing cancels a call
 // that has begun, but the end of the handler.
 func (h *Host) invoke(ctx context.Context, f *config.Function, inv payload.Invocation, retry *payload.Retry) (payload.Result, error) {
-	id := uuid.NewString()
+	id := cmp.Or(inv.ID, uuid.NewString())
 	begin := h.cfg.Now()
 	result, err := h.post(ctx, f, id, inv, retry)
 	took := h.cfg.Now().Sub(begin)
@@ -51,16 +52,12 @@ func (h *Host) post(ctx context.Context, f *config.Function, id string, inv payl
 		return payload.Result{}, fmt.Errorf("wait for the handler: %w", err)
 	}
 	pid := h.sup.PID()
-	callCtx, cancel := h.callContext()
-	defer cancel()
-	result, err := h.exchange(callCtx, f, id, body, inv.TraceParent)
-	switch {
-	case errors.Is(context.Cause(callCtx), ErrFunctionTimeout):
-		h.cfg.Logger.Error(fmt.Sprintf("Timeout value of %s was exceeded by function: Functions.%s. The handler is killed and starts again; all its other invocations fail.",
-			h.app.Host.FunctionTimeout, f.Name), "invocation", id)
-		h.sup.Restart(pid)
+	exceeded := h.limit(f, id)
+	result, err := h.exchange(context.WithoutCancel(h.calls), f, id, body, inv.TraceParent)
+	if exceeded() {
 		return result, ErrFunctionTimeout
-	case errors.Is(err, payload.ErrNoResult):
+	}
+	if errors.Is(err, payload.ErrNoResult) {
 		h.cfg.Logger.Error(fmt.Sprintf("Functions.%s: %v. Treated as that timeout now: the handler is killed and starts again.", f.Name, err), "invocation", id)
 		h.sup.Restart(pid)
 		return result, fmt.Errorf("%w: %w", ErrFunctionTimeout, err)
@@ -68,23 +65,32 @@ func (h *Host) post(ctx context.Context, f *config.Function, id string, inv payl
 	return result, err
 }
 
-// callContext bounds a call by functionTimeout.
-func (h *Host) callContext() (context.Context, context.CancelFunc) {
-	ctx := context.WithoutCancel(h.calls)
-	if h.app.Host.FunctionTimeout == 0 {
-		return ctx, func() {}
+// limit watches over functionTimeout from now on: TimeoutGrace after it, the
+// handler that is called now is killed. stop ends the watch, and reports whether
+// it came to that.
+func (h *Host) limit(f *config.Function, id string) (stop func() bool) {
+	limit := h.app.Host.FunctionTimeout
+	if limit == 0 {
+		return func() bool { return false }
 	}
-	return context.WithTimeoutCause(ctx, h.app.Host.FunctionTimeout, ErrFunctionTimeout)
+	pid := h.sup.PID()
+	t := time.AfterFunc(limit+h.cfg.TimeoutGrace, func() {
+		h.cfg.Logger.Error(fmt.Sprintf("Timeout value of %s was exceeded by function: Functions.%s. The handler is killed and starts again; all its other invocations fail.",
+			limit, f.Name), "invocation", id)
+		h.sup.Restart(pid)
+	})
+	return func() bool { return !t.Stop() }
 }
 
 func (h *Host) exchange(ctx context.Context, f *config.Function, id string, body []byte, traceparent string) (payload.Result, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/"+f.Name, bytes.NewReader(body))
+	// Without a length known beforehand it goes in chunks, as from the real host.
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/"+f.Name, struct{ io.Reader }{bytes.NewReader(body)})
 	if err != nil {
 		return payload.Result{}, err
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
-	req.Header.Set("X-Azure-Functions-InvocationId", id)
-	req.Header.Set("X-Azure-Functions-HostVersion", Version)
+	req.Header.Set(headerInvocation, id)
+	req.Header.Set(headerHostVersion, Version)
 	req.Header.Set("User-Agent", "Azure-Functions-Host/"+Version)
 	if h.app.Host.OpenTelemetry {
 		req.Header.Set("traceparent", hostSpan(traceparent))
@@ -108,6 +114,7 @@ func (h *Host) invokeWithRetry(ctx context.Context, f *config.Function, inv payl
 		_, err := h.invoke(h.calls, f, inv, nil)
 		return err
 	}
+	inv.ID = uuid.NewString() // of all attempts
 	var last error
 	for attempt := 0; ; attempt++ {
 		err := h.attempt(f, inv, &payload.Retry{Count: attempt, MaxCount: f.Retry.MaxCount, Err: last})

@@ -70,6 +70,8 @@ type Timings struct {
 	// FrontEndTimeout bounds an HTTP exchange without a byte in either
 	// direction; 230 s.
 	FrontEndTimeout time.Duration
+	// TimeoutGrace is how long after functionTimeout the handler is killed; 2 s.
+	TimeoutGrace time.Duration
 	// ShutdownTimeout is how long running calls may take after the end of
 	// Run's context, before the handler is killed; 10 s.
 	ShutdownTimeout time.Duration
@@ -92,6 +94,7 @@ type Timings struct {
 // WithDefaults returns the timings that a host has which is given t.
 func (t Timings) WithDefaults() Timings {
 	t.FrontEndTimeout = cmp.Or(t.FrontEndTimeout, 230*time.Second)
+	t.TimeoutGrace = cmp.Or(t.TimeoutGrace, 2*time.Second)
 	t.ShutdownTimeout = cmp.Or(t.ShutdownTimeout, 10*time.Second)
 	t.ListenMost = cmp.Or(t.ListenMost, 15*time.Second)
 	t.TimerLease = cmp.Or(t.TimerLease, 15*time.Second)

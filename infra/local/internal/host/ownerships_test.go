@@ -11,8 +11,13 @@ import (
 // granting is a checkpoint store that grants the claims of some partitions.
 type granting struct {
 	azeventhubs.CheckpointStore
-	grant map[string]bool
-	err   error
+	grant  map[string]bool
+	err    error
+	listed []azeventhubs.Ownership
+}
+
+func (g *granting) ListOwnership(context.Context, string, string, string, *azeventhubs.ListOwnershipOptions) ([]azeventhubs.Ownership, error) {
+	return g.listed, nil
 }
 
 func (g *granting) ClaimOwnership(_ context.Context, claims []azeventhubs.Ownership, _ *azeventhubs.ClaimOwnershipOptions) ([]azeventhubs.Ownership, error) {

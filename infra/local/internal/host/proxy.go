@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ func (h *Host) newProxy(f *config.Function) *proxy {
 	p := &proxy{host: h, fn: f}
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { rewrite(r, target) },
-		Transport:      &retryRefused{host: h},
+		Transport:      &retryBroken{host: h},
 		ModifyResponse: watchResponse,
 		ErrorHandler:   p.failed,
 		BufferPool:     &buffers{},
@@ -46,20 +47,29 @@ func (h *Host) newProxy(f *config.Function) *proxy {
 	return p
 }
 
-// rewrite keeps path, query, host and forwarding headers as they came.
+// The headers by which a handler knows an invocation.
+const (
+	headerInvocation   = "X-Azure-Functions-InvocationId"
+	headerInvocationMS = "x-ms-invocation-id"
+	headerHostVersion  = "X-Azure-Functions-HostVersion"
+)
+
+// rewrite makes the request that the handler gets as YARP does: to the handler's
+// own address, with the forwarding headers overwritten and those of one name
+// joined. Path and query stay.
 func rewrite(r *httputil.ProxyRequest, target *url.URL) {
 	r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
-	r.Out.Host = r.In.Host
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
-		if values := r.In.Header.Values(name); values != nil {
-			r.Out.Header[name] = values
+	r.Out.Host = target.Host
+	r.SetXForwarded()
+	for name, values := range r.Out.Header {
+		if len(values) > 1 {
+			r.Out.Header[name] = []string{strings.Join(values, ", ")}
 		}
 	}
-	id := uuid.NewString()
-	r.Out.Header.Set("X-Azure-Functions-InvocationId", id)
-	r.Out.Header.Set("x-ms-invocation-id", id)
-	r.Out.Header.Set("X-Azure-Functions-HostVersion", Version)
+	id := r.In.Header.Get(headerInvocation)
+	r.Out.Header.Set(headerInvocationMS, id)
+	r.Out.Header.Set(headerHostVersion, Version)
 }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -69,23 +79,12 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, fmt.Errorf("wait for the handler: %w", err))
 		return
 	}
-	pid := p.host.sup.PID()
 	idle := &idleTimer{limit: p.host.cfg.FrontEndTimeout}
 	idle.timer = time.AfterFunc(idle.limit, func() { cancel(errFrontEnd) })
 	defer idle.timer.Stop()
-	if limit := p.host.app.Host.FunctionTimeout; limit > 0 {
-		t := time.AfterFunc(limit, func() { cancel(ErrFunctionTimeout) })
-		defer t.Stop()
-	}
-	// Deferred: the reverse proxy panics with http.ErrAbortHandler when an
-	// answer breaks off in the middle.
-	defer func() {
-		if errors.Is(context.Cause(ctx), ErrFunctionTimeout) {
-			p.host.cfg.Logger.Error(fmt.Sprintf("Timeout value of %s was exceeded by function: Functions.%s. The handler is killed and starts again; all its other invocations fail.",
-				p.host.app.Host.FunctionTimeout, p.fn.Name))
-			p.host.sup.Restart(pid)
-		}
-	}()
+	id := uuid.NewString()
+	r.Header.Set(headerInvocation, id)
+	defer p.host.limit(p.fn, id)()
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &requestBody{watchedBody{r.Body, idle}}
 	}
@@ -100,16 +99,14 @@ func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var broken *brokenBodyError
 	switch {
 	case errors.As(err, &tooLarge):
-		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request body is larger than %d bytes", tooLarge.Limit))
+		w.WriteHeader(http.StatusInternalServerError)
+		p.host.cfg.Logger.Warn("the request body is too large", "function", p.fn.Name, "limit", tooLarge.Limit)
 		return
 	case errors.Is(cause, errFrontEnd):
 		fail(w, http.StatusGatewayTimeout, "the function did not answer within the front end's limit of "+p.host.cfg.FrontEndTimeout.String())
 		err = cause
-	case errors.Is(cause, ErrFunctionTimeout):
-		fail(w, http.StatusInternalServerError, ErrFunctionTimeout.Error())
-		return // ServeHTTP logs it
 	case errors.As(err, &broken):
-		fail(w, http.StatusBadRequest, "the request body did not arrive whole")
+		w.WriteHeader(http.StatusInternalServerError)
 		p.host.cfg.Logger.Debug("the request body broke off", "function", p.fn.Name, "error", err)
 		return
 	case cause != nil:

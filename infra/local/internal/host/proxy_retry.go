@@ -1,46 +1,64 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
-// The host's retries of a proxied request: the waits grow from 50 to 250 ms.
+// The host's tries of a proxied request: the waits between them double from 50
+// to 250 ms.
 const (
 	proxyTries   = 10
 	proxyWaitMin = 50 * time.Millisecond
 	proxyWaitMax = 250 * time.Millisecond
 )
 
-// retryRefused is the transport of proxied requests. It repeats those that
-// found the handler's port closed, as it is for a moment after a crash, as
-// long as nothing of the body was read.
-type retryRefused struct {
+// retryBroken is the transport of proxied requests. The real host repeats a
+// request on any failure of the transport, under the same invocation id,
+// although the handler may have done all of it before it died. A request of
+// whose body something was sent can't be repeated: the real host tries in vain,
+// so its client waits as long for the failure (azure-functions-host 4.1037,
+// DefaultHttpProxyService and RetryProxyHandler, run with a handler that dies).
+type retryBroken struct {
 	host *Host
 }
 
-func (t *retryRefused) RoundTrip(r *http.Request) (*http.Response, error) {
-	for try := 1; ; try++ {
-		out := *r
-		body := &untouched{ReadCloser: r.Body}
-		if r.Body != nil && r.Body != http.NoBody {
-			out.Body = body
+func (t *retryBroken) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	defer context.AfterFunc(t.host.listening, stop)() // a host that stops tries no more
+	body := &untouched{ReadCloser: r.Body}
+	var broken error
+	for try, wait := 1, proxyWaitMin; ; try, wait = try+1, min(2*wait, proxyWaitMax) {
+		if !body.read.Load() {
+			resp, err := t.send(r, body) // with its own context, which its answer keeps
+			if err == nil {
+				return resp, nil
+			}
+			broken = err
 		}
-		resp, err := t.host.client.Transport.RoundTrip(&out)
-		if err == nil || try == proxyTries || !errors.Is(err, syscall.ECONNREFUSED) || body.read.Load() {
-			return resp, err
+		if client := new(brokenBodyError); errors.As(broken, &client) || try == proxyTries || !sleep(ctx, wait) {
+			return nil, broken
 		}
-		if !sleep(r.Context(), min(time.Duration(try)*proxyWaitMin, proxyWaitMax)) {
-			return nil, err
+		if body.read.Load() {
+			continue
 		}
-		if werr := t.host.awaitHandler(r.Context()); werr != nil {
-			return nil, errors.Join(err, werr)
+		if err := t.host.awaitHandler(ctx); err != nil {
+			return nil, errors.Join(broken, err)
 		}
 	}
+}
+
+func (t *retryBroken) send(r *http.Request, body *untouched) (*http.Response, error) {
+	out := *r
+	if r.Body != nil && r.Body != http.NoBody {
+		out.Body = body
+	}
+	return t.host.client.Transport.RoundTrip(&out)
 }
 
 // untouched notes whether a body was read and keeps it open: the transport

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery"
-	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -46,74 +45,6 @@ func (x *index) checkEnd(p *workflow.Progress, f *findings) {
 	}
 }
 
-func checkOperations(x *index, f *findings) {
-	for _, id := range x.ids {
-		p := x.transactions[id]
-		for operation, e := range sorted(x.ledger[id]) {
-			f.checked++
-			switch o := p.Operation(operation); {
-			case o == nil:
-				f.broken(id, "operation lost", "%s %s", e.Kind, operation)
-			case o.Kind != e.Kind:
-				f.broken(id, "operation changed", "%s was accepted as %s, and is %s", operation, e.Kind, o.Kind)
-			}
-		}
-		seen := map[string]bool{}
-		for _, o := range p.Operations {
-			f.checked++
-			if seen[o.ID] {
-				f.broken(id, "operation doubled", "%s %s", o.Kind, o.ID)
-			}
-			seen[o.ID] = true
-			x.checkOperation(p, o, f)
-		}
-		checkOutcome(p, f)
-	}
-}
-
-// checkOperation wants an operation to have ended, with a reason if it was not
-// carried out. Those of an excused transaction may wait with it.
-func (x *index) checkOperation(p *workflow.Progress, o workflow.OperationRecord, f *findings) {
-	switch o.State {
-	case workflow.OperationApplied:
-	case workflow.OperationRefused, workflow.OperationSuperseded:
-		if o.Reason == "" {
-			f.broken(p.ID, "no reason", "%s %s is %s", o.Kind, o.ID, o.State)
-		}
-	case workflow.OperationPending:
-		if !x.excused(p) {
-			f.broken(p.ID, "operation open", "%s %s", o.Kind, o.ID)
-		}
-		return
-	default:
-		f.broken(p.ID, "operation open", "%s %s is %q", o.Kind, o.ID, o.State)
-	}
-	if o.EndedAt.IsZero() {
-		f.broken(p.ID, "operation open", "%s %s is %s since never", o.Kind, o.ID, o.State)
-	}
-}
-
-// checkOutcome wants the operations to tell the same as the state.
-func checkOutcome(p *workflow.Progress, f *findings) {
-	applied := map[workflow.OperationKind]int{}
-	for _, o := range p.Operations {
-		if o.State == workflow.OperationApplied {
-			applied[o.Kind]++
-		}
-	}
-	delivered, cancelled := applied[workflow.OperationDeliver], applied[workflow.OperationCancel]
-	switch {
-	case delivered > 1:
-		f.broken(p.ID, "delivered twice", "%d deliver operations are Applied", delivered)
-	case p.State == workflow.Completed && delivered == 0:
-		f.broken(p.ID, "outcome", "it is Completed, but its delivery is not Applied")
-	case p.State == workflow.Rejected && delivered > 0:
-		f.broken(p.ID, "outcome", "it is Rejected, but its delivery is Applied")
-	case (p.State == workflow.Cancelled) != (cancelled > 0):
-		f.broken(p.ID, "outcome", "it is %s with %d applied cancels", p.State, cancelled)
-	}
-}
-
 // checkRequests compares what is kept of requests with an id or a key of their
 // own with what their clients know. A request that was never answered may have
 // left its trace here and nowhere else.
@@ -134,7 +65,7 @@ func checkRequests(x *index, f *findings) {
 			canonical, err := canonicalOf(r.Operation, e.Body)
 			if err != nil {
 				f.broken(id, "request", "the %s that was accepted can't be read: %v", r.Operation, err)
-			} else if ingest.Hash(r.Operation, id, canonical) != r.Hash {
+			} else if workflow.Hash(r.Operation, id, canonical) != r.Hash {
 				f.broken(id, "request", "its %s was kept with another content than it was sent with", r.Operation)
 			}
 		}

@@ -8,7 +8,9 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -35,7 +37,7 @@ func recordOf[T any](all []record.Record[T], id string) *record.Record[T] {
 
 // droneOf returns the drone that is held for a transaction.
 func droneOf(s *Snapshot, transactionID string) *drone.Drone {
-	return found(s.Drones, func(d *drone.Drone) bool { return d.TransactionID == transactionID })
+	return found(s.Drones, func(d *drone.Drone) bool { _, held := d.HoldOf(transactionID); return held })
 }
 
 func found[T any](all []T, is func(*T) bool) *T {
@@ -67,6 +69,11 @@ func step(id, name string, change func(*workflow.StepProgress)) func(*Snapshot) 
 
 func operation(id string, n int, change func(*workflow.OperationRecord)) func(*Snapshot) {
 	return progress(id, func(p *workflow.Progress) { change(&p.Operations[n]) })
+}
+
+// outside changes the one operation that is on record outside.
+func outside(change func(*workflow.OutsideOperation)) func(*Snapshot) {
+	return func(s *Snapshot) { change(&s.Outside[0]) }
 }
 
 func pack(id string, change func(*record.Record[parcel.Content])) func(*Snapshot) {
@@ -101,6 +108,27 @@ var ofClients = []breakage{
 	{"accepted", "stuck", "stuck", "", func(s *Snapshot) { delete(s.UndoRefused, "stuck") }},
 	{"accepted", "given up", "given-up", "", progress("given-up", func(p *workflow.Progress) { p.History[len(p.History)-1].By = "" })},
 	{"operations", "operation lost", "moved", "", progress("moved", func(p *workflow.Progress) { p.Operations = p.Operations[:2] })},
+	{"operations", "operation lost", "plain-0-0", "with its transaction", func(s *Snapshot) {
+		s.Transactions = drop(s.Transactions, transaction(s, "plain-0-0"))
+	}},
+	{"operations", "operation lost", "plain-0-1", "not in the quarantine", func(s *Snapshot) {
+		s.Quarantine = drop(s.Quarantine, found(s.Quarantine, func(e *quarantine.Entry) bool { return e.TransactionID == "plain-0-1" }))
+	}},
+	{"operations", "operation lost", "plain-0-1", "only a dead letter", func(s *Snapshot) {
+		found(s.Quarantine, func(e *quarantine.Entry) bool { return e.TransactionID == "plain-0-1" }).Source = "deliveries.deadletter"
+	}},
+	{"operations", "operation lost", "twice", "not outside", func(s *Snapshot) { s.Outside = nil }},
+	{"operations", "operation lost", "twice", "outside of another", outside(func(o *workflow.OutsideOperation) { o.TransactionID = "far" })},
+	{"operations", "operation changed", "twice", "outside", outside(func(o *workflow.OutsideOperation) { o.Operation = workflow.OperationReschedule })},
+	{"operations", "operation open", "twice", "outside", outside(func(o *workflow.OutsideOperation) { o.State = workflow.OperationPending })},
+	{"operations", "operation open", "twice", "no end outside", outside(func(o *workflow.OutsideOperation) { o.EndedAt = workflow.Instant{} })},
+	{"operations", "no reason", "twice", "outside", outside(func(o *workflow.OutsideOperation) { o.Reason = "" })},
+	{"operations", "operation misplaced", "twice", "", outside(func(o *workflow.OutsideOperation) { o.ID = o.OperationID })},
+	{"operations", "two ends", "twice", "", func(s *Snapshot) {
+		p := transaction(s, "twice")
+		p.Operations = append(p.Operations, workflow.OperationRecord{ID: s.Outside[0].OperationID, Kind: workflow.OperationCancel,
+			State: workflow.OperationSuperseded, Reason: "cancelled", EndedAt: p.EndedAt})
+	}},
 	{"operations", "operation changed", "cancelled", "", operation("cancelled", 2, func(o *workflow.OperationRecord) { o.Kind = workflow.OperationReschedule })},
 	{"operations", "operation doubled", "moved", "", progress("moved", func(p *workflow.Progress) { p.Operations = append(p.Operations, p.Operations[1]) })},
 	{"operations", "operation open", "put-back", "pending", operation("put-back", 1, func(o *workflow.OperationRecord) { o.State = workflow.OperationPending })},
@@ -137,7 +165,7 @@ var ofClients = []breakage{
 	{"history", "history", "far", "state", progress("far", func(p *workflow.Progress) { p.History = p.History[:1] })},
 	{"history", "history", "far", "time", progress("far", func(p *workflow.Progress) { p.EndedAt = workflow.At(p.EndedAt.Add(time.Second)) })},
 	{"history", "history", "heavy", "after the end", progress("heavy", func(p *workflow.Progress) { p.History = append(p.History, p.History[len(p.History)-1]) })},
-	{"history", "started twice", "far", "", progress("far", func(p *workflow.Progress) { p.History = append(p.History[:1:1], p.History...) })},
+	{"history", "history", "far", "started twice", progress("far", func(p *workflow.Progress) { p.History = append(p.History[:1:1], p.History...) })},
 }
 
 var ofEffects = []breakage{
@@ -264,10 +292,11 @@ var ofJournals = []breakage{
 		first, second := recordOf(s.Assignments, "flying-0"), recordOf(s.Assignments, "flying-1")
 		second.Content.DroneID, second.Content.Zone = first.Content.DroneID, first.Content.Zone
 	}},
-	{"flights", "two at a time", "flying-0", "before the departure", func(s *Snapshot) {
+	{"flights", "two at a time", "flying-0", "not yet back", func(s *Snapshot) {
 		first, second := recordOf(s.Assignments, "flying-0"), recordOf(s.Assignments, "flying-1")
 		second.Content.DroneID, second.Content.Zone = first.Content.DroneID, first.Content.Zone
-		second.Content.ArriveAt = second.Journal[0].At.Add(time.Second)
+		second.Content.DepartAt = first.Content.DepartAt.Add(-time.Second)
+		second.Content.ArriveAt = first.Content.DepartAt.Add(time.Millisecond)
 	}},
 	{"flights", "two at a time", "flying-1", "inside a longer one", func(s *Snapshot) {
 		longest, first, second := recordOf(s.Assignments, "plain-0-0"), recordOf(s.Assignments, "flying-0"), recordOf(s.Assignments, "flying-1")
@@ -277,40 +306,130 @@ var ofJournals = []breakage{
 		longest.Content.ArriveAt = s.Now.Add(time.Hour)
 		first.Content.ArriveAt = first.Content.DepartAt.Add(time.Millisecond)
 	}},
+	{"packages", "two drones", "flying-1", "both live", func(s *Snapshot) {
+		recordOf(s.Assignments, "flying-1").Content.PackageDetail.ID = recordOf(s.Assignments, "flying-0").Content.PackageDetail.ID
+	}},
+	{"packages", "two drones", "second-owner", "undone after the pickup", assignment("first-owner", pickedUpBeforeTheUndo)},
+	{"grounded", "undone in the air", "cancelled", "", assignment("cancelled", pickedUpBeforeTheUndo)},
+	{"grounded", "undone in the air", "cancelled", "somebody was told so", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.Content.PickedUp = true })},
+	{"grounded", "taken back", "far", "nothing was picked up", func(s *Snapshot) {
+		takeBack(s, "far")
+		recordOf(s.Assignments, "far").Content.PickedUp = false
+	}},
+	{"grounded", "taken back", "far", "the cancel is not refused", func(s *Snapshot) {
+		takeBack(s, "far")
+		transaction(s, "far").Operations[1].State = workflow.OperationSuperseded
+	}},
+	{"accepted", "stuck", "stuck", "refused otherwise in the air", func(s *Snapshot) {
+		stickInTheAir(s)
+		transaction(s, "stuck").Step("drone").UndoError.Type = "other"
+	}},
+	{"accepted", "stuck", "stuck", "refused on the ground", func(s *Snapshot) {
+		stickInTheAir(s)
+		recordOf(s.Assignments, "stuck").Content.PickedUp = false
+	}},
+	{"grounded", "flies", "cancelled", "", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.TransactionID = r.ID })},
+	{"grounded", "package let go", "flying-0", "", pack("p-flying-0", func(r *record.Record[parcel.Content]) {
+		journal(r, record.Entry{Change: record.Deleted, Revision: 1})
+	})},
 	{"drones", "no drone", "far", "", func(s *Snapshot) {
 		flight := recordOf(s.Assignments, "far").Content
 		s.Drones = drop(s.Drones, found(s.Drones, func(d *drone.Drone) bool { return d.ID == flight.DroneID }))
 	}},
 	{"drones", "drone lost", "flying-0", "", func(s *Snapshot) { *droneOf(s, "flying-0") = free(droneOf(s, "flying-0")) }},
-	{"drones", "held for nobody", "heavy", "", func(s *Snapshot) { droneOf(s, "flying-0").TransactionID = "heavy" }},
+	{"drones", "held for nobody", "heavy", "", func(s *Snapshot) { hold(s, "flying-0", func(h *drone.Hold) { h.TransactionID = "heavy" }) }},
 	{"drones", "held for nobody", "cancelled", "undone", func(s *Snapshot) {
 		flight := recordOf(s.Assignments, "cancelled").Content
 		d := found(s.Drones, func(d *drone.Drone) bool { return d.ID == flight.DroneID })
-		d.TransactionID, d.BusyUntil = "cancelled", flight.ArriveAt.UnixMilli()
+		window := drone.Window{From: flight.DepartAt.UnixMilli(), Until: flight.ArriveAt.UnixMilli()}
+		d.Holds = []drone.Hold{{TransactionID: "cancelled", Window: window}}
+		d.BusyUntil = window.Until
 	}},
 	{"drones", "held for nobody", "flying-1", "swapped", func(s *Snapshot) {
 		a, b := droneOf(s, "flying-0"), droneOf(s, "flying-1")
-		a.TransactionID, b.TransactionID = b.TransactionID, a.TransactionID
+		a.Holds, b.Holds, a.BusyUntil, b.BusyUntil = b.Holds, a.Holds, b.BusyUntil, a.BusyUntil
 	}},
 	{"drones", "held for nobody", "zone-000-00000", "nobody at all", func(s *Snapshot) {
 		d := found(s.Drones, func(d *drone.Drone) bool { return d.ID == "zone-000-00000" })
-		d.TransactionID, d.BusyUntil = "", 1
+		d.Holds, d.BusyUntil = nil, 1
 	}},
-	{"drones", "held for another time", "flying-0", "shorter", func(s *Snapshot) { droneOf(s, "flying-0").BusyUntil-- }},
-	{"drones", "held for another time", "flying-0", "longer", func(s *Snapshot) { droneOf(s, "flying-0").BusyUntil++ }},
+	{"drones", "held twice", "flying-1", "", func(s *Snapshot) {
+		first, second := droneOf(s, "flying-0"), droneOf(s, "flying-1")
+		first.Holds = append(first.Holds, second.Holds...)
+		first.BusyUntil = max(first.BusyUntil, second.BusyUntil)
+		second.Holds, second.BusyUntil = nil, 0
+		recordOf(s.Assignments, "flying-1").Content.DroneID = first.ID
+	}},
+	{"drones", "held for another time", "flying-0", "shorter", func(s *Snapshot) { hold(s, "flying-0", func(h *drone.Hold) { h.Until-- }) }},
+	{"drones", "held for another time", "flying-0", "longer", func(s *Snapshot) { hold(s, "flying-0", func(h *drone.Hold) { h.Until++ }) }},
+	{"drones", "held for another time", "flying-0", "later", func(s *Snapshot) {
+		hold(s, "flying-0", func(h *drone.Hold) { h.From = recordOf(s.Assignments, "flying-0").Content.DepartAt.UnixMilli() + 1 })
+	}},
+}
+
+// hold changes the last hold of the drone that is held for a transaction.
+func hold(s *Snapshot, transactionID string, change func(*drone.Hold)) {
+	d := droneOf(s, transactionID)
+	d.Holds = slices.Clone(d.Holds)
+	h := &d.Holds[len(d.Holds)-1]
+	change(h)
+	d.BusyUntil = h.Until
+}
+
+// pickedUpBeforeTheUndo makes an assignment that was undone one that was undone
+// at its pickup.
+func pickedUpBeforeTheUndo(r *record.Record[drone.Assignment]) {
+	r.Content.PickupAt = entryOf(r.Journal, record.Deleted, r.ID).At
+}
+
+// takeBack has a cancel of a completed transaction come too late: its drone has
+// picked up.
+func takeBack(s *Snapshot, id string) {
+	p := transaction(s, id)
+	for _, e := range []workflow.Entry{
+		{Event: workflow.EventCompensate, State: workflow.Compensating}, {Event: eventResume, State: workflow.Running},
+		{Event: workflow.EventComplete, State: workflow.Completed},
+	} {
+		e.At = p.EndedAt
+		p.History = append(p.History, e)
+	}
+	p.Operations = append(p.Operations, workflow.OperationRecord{ID: "op-x", Kind: workflow.OperationCancel,
+		State: workflow.OperationRefused, Reason: "it is picked up", Revision: 1, EndedAt: p.EndedAt})
+	p.Outbox.Count++
+	recordOf(s.Assignments, id).Content.PickedUp = true
+}
+
+// stickInTheAir has a transaction stuck since its drone has picked up, not because
+// of a fault.
+func stickInTheAir(s *Snapshot) {
+	delete(s.UndoRefused, "stuck")
+	transaction(s, "stuck").Step("drone").UndoError = &workflow.StepError{Status: 409, Type: record.CannotUndo.ID, Message: "it is picked up"}
+	recordOf(s.Assignments, "stuck").Content.PickedUp = true
 }
 
 // free returns a drone that nobody holds.
 func free(d *drone.Drone) drone.Drone { return drone.Drone{ID: d.ID, Zone: d.Zone} }
 
 var ofRest = []breakage{
-	{"quarantine", "poison lost", BodyHash([]byte(`{"schema":1}`)), "", func(s *Snapshot) { s.Quarantine = s.Quarantine[:1] }},
+	{"quarantine", "poison lost", BodyHash([]byte(`{"schema":1}`)), "", func(s *Snapshot) { s.Quarantine = drop(s.Quarantine, &s.Quarantine[1]) }},
 	{"quarantine", "not poison", "hub.0.0", "", func(s *Snapshot) { s.Quarantine[0].SetBody([]byte("another")) }},
 	{"quarantine", "not poison", "far", "a transaction's", func(s *Snapshot) {
 		e := quarantine.Entry{ID: "q.deadletter.1", Source: "q.deadletter", TransactionID: "far"}
 		e.SetBody([]byte(`{"transactionId":"far"}`))
 		s.Quarantine = append(s.Quarantine, e)
 	}},
+	{"quarantine", "not poison", "far", "a dead letter that nobody can read", func(s *Snapshot) {
+		e := quarantine.Entry{ID: "deliveries.deadletter.9", Source: "deliveries.deadletter", TransactionID: "far"}
+		e.SetBody([]byte(`{"transactionId":"far"}`))
+		s.Quarantine = append(s.Quarantine, e)
+	}},
+	{"quarantine", "not poison", "nobody", "a dead letter of no transaction", func(s *Snapshot) {
+		s.Quarantine = append(s.Quarantine, entryFor("deliveries.deadletter", 2, message.Envelope{TransactionID: "nobody", Wake: 1}))
+	}},
+	{"quarantine", "not poison", "far", "a wake that found no transaction", func(s *Snapshot) {
+		s.Quarantine = append(s.Quarantine, entryFor("compensations", 1, message.Envelope{TransactionID: "far", Wake: 1}))
+	}},
+	{"quarantine", "not on record", "keyed", "", progress("keyed", func(p *workflow.Progress) { p.Operations = nil })},
 	{"quarantine", "quarantine", "hub.0.0", "twice", func(s *Snapshot) { s.Quarantine = append(s.Quarantine, s.Quarantine[0]) }},
 	{"quarantine", "quarantine", "hub.0.0", "unreadable", func(s *Snapshot) { s.Quarantine[0].Encoding = "rot13" }},
 	{"deadletters", "dead letters", "deliveries", "", func(s *Snapshot) { s.Queues[0].DeadLetters = 1 }},
@@ -322,11 +441,18 @@ var ofRest = []breakage{
 	{"leases", "lease left", "stuck", "time", progress("stuck", func(p *workflow.Progress) { p.Lease.Until = p.AcceptedAt })},
 	{"leases", "in flight", "far", "", step("far", "drone", func(s *workflow.StepProgress) { s.State = workflow.StepStarted })},
 	{"lifetimes", "lifetime", "far", "for ever", progress("far", func(p *workflow.Progress) { p.TTL = 0 })},
+	{"lifetimes", "lifetime", "twice", "an operation outside", outside(func(o *workflow.OutsideOperation) { o.TTL = 0 })},
 	{"lifetimes", "lifetime", "stuck", "lost", progress("stuck", func(p *workflow.Progress) { p.TTL = 1 })},
 	{"lifetimes", "lifetime", "far", "live", assignment("far", func(r *record.Record[drone.Assignment]) { r.TTL = 1 })},
 	{"lifetimes", "lifetime", "cancelled", "undone", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.TTL = 0 })},
 	{"notices", "not told", "far", "", progress("far", func(p *workflow.Progress) { p.Outbox.Notices = []workflow.Notice{{Number: 1}} })},
 	{"notices", "not told", "far", "due", progress("far", func(p *workflow.Progress) { p.Outbox.At = p.EndedAt })},
 	{"notices", "notices", "moved", "none", progress("moved", func(p *workflow.Progress) { p.Outbox.Count-- })},
+	{"sizes", "too large", "far", "", func(s *Snapshot) {
+		found(s.Documents, func(d *Document) bool { return d.ID == "far" && d.Container == cosmosdb.TransactionsContainer }).Bytes = 1<<20 + 1
+	}},
+	{"sizes", "too large", "odd", "of no bound", func(s *Snapshot) {
+		s.Documents = append(s.Documents, Document{Container: "others", ID: "odd", Bytes: 1})
+	}},
 	{"notices", "notices", "moved", "one more", progress("moved", func(p *workflow.Progress) { p.Outbox.Count++ })},
 }

@@ -13,7 +13,7 @@ type rule struct {
 // case in the tests that breaks it.
 var rules = []rule{
 	{"accepted", "every 202 has come to a final state", checkAccepted},
-	{"operations", "every accepted operation is in its transaction, and has ended", checkOperations},
+	{"operations", "every accepted operation is on record, and has ended", checkOperations},
 	{"unanswered", "what no client knows of has come to a final state, too", checkUnanswered},
 	{"requests", "a request with an id or key of its own was kept as it was sent and answered", checkRequests},
 	{"history", "the history of a transaction leads to its state", checkHistory},
@@ -25,13 +25,16 @@ var rules = []rule{
 	{"owned", "no effect is without its transaction", checkOwned},
 	{"journals", "no effect was made twice, and each journal tells how its effect came to be", checkJournals},
 	{"flights", "no drone is held for two at a time", checkFlights},
+	{"packages", "no package has two drones that fly for it", checkPackages},
+	{"grounded", "nothing flies for what was undone", checkGrounded},
 	{"drones", "a drone is held for the assignment that names it, and for nobody else", checkDrones},
-	{"quarantine", "the quarantine holds the poison, and nothing else", checkQuarantine},
+	{"quarantine", "the quarantine holds the poison, operations that can't be run, and dead letters that are on record", checkQuarantine},
 	{"deadletters", "the dead-letter sub-queues are empty", checkDeadLetters},
 	{"wakes", "no wake is overdue, and none is left behind", checkWakes},
 	{"leases", "nobody holds what has come to rest", checkLeases},
 	{"lifetimes", "what is open or live stays, what has ended goes in its time", checkLifetimes},
 	{"notices", "every end was told of, once", checkNotices},
+	{"sizes", "no document grows beyond its bound", checkSizes},
 }
 
 // Check judges a snapshot. It is pure.
@@ -57,5 +60,5 @@ type findings struct {
 // broken adds a violation. id is the TransactionID, or the document's own if
 // there is no transaction to it.
 func (f *findings) broken(id, what, format string, args ...any) {
-	f.violations = append(f.violations, Violation{ID: id, What: what, Detail: fmt.Sprintf(format, args...)})
+	f.violations = append(f.violations, Violation{ID: id, What: what, Detail: fmt.Sprintf(format, args...), said: format})
 }

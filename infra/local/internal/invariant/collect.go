@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Source says where a running system keeps what is collected.
@@ -44,47 +47,86 @@ func Collect(ctx context.Context, src Source) (Snapshot, error) {
 		s.Queues, err = countQueues(groupCtx, src)
 		return err
 	})
-	collect(groupCtx, group, db, cosmosdb.TransactionsContainer, &s.Transactions)
-	collect(groupCtx, group, db, cosmosdb.RequestsContainer, &s.Requests)
-	collect(groupCtx, group, db, cosmosdb.QuarantineContainer, &s.Quarantine)
-	collect(groupCtx, group, db, cosmosdb.AccountsContainer, &s.Accounts)
-	collect(groupCtx, group, db, cosmosdb.PackagesContainer, &s.Packages)
-	collect(groupCtx, group, db, cosmosdb.BookingsContainer, &s.Bookings)
-	collect(groupCtx, group, db, cosmosdb.AssignmentsContainer, &s.Assignments)
-	collect(groupCtx, group, db, cosmosdb.DronesContainer, &s.Drones)
-	collect(groupCtx, group, db, cosmosdb.DeliveriesContainer, &s.Deliveries)
+	takers := map[string]taker{
+		cosmosdb.TransactionsContainer: into(&s.Transactions),
+		cosmosdb.RequestsContainer:     takeRequest(into(&s.Requests), into(&s.Outside)),
+		cosmosdb.QuarantineContainer:   into(&s.Quarantine),
+		cosmosdb.AccountsContainer:     into(&s.Accounts),
+		cosmosdb.PackagesContainer:     into(&s.Packages),
+		cosmosdb.BookingsContainer:     into(&s.Bookings),
+		cosmosdb.AssignmentsContainer:  into(&s.Assignments),
+		cosmosdb.DronesContainer:       into(&s.Drones),
+		cosmosdb.DeliveriesContainer:   into(&s.Deliveries),
+	}
+	sizes := make([][]Document, len(cosmosdb.Containers))
+	for i, c := range cosmosdb.Containers {
+		group.Go(func() (err error) {
+			sizes[i], err = collect(groupCtx, db, c.Name, takers[c.Name])
+			return err
+		})
+	}
 	if err := group.Wait(); err != nil {
 		return Snapshot{}, fmt.Errorf("collect: %w", err)
 	}
+	s.Documents = slices.Concat(sizes...)
 	s.Now = time.Now().UTC()
 	return s, nil
 }
 
-// collect reads all documents of a container, page by page. Only its own
-// goroutine uses into.
-func collect[T any](ctx context.Context, group *errgroup.Group, db *cosmosdb.Database, container string, into *[]T) {
-	group.Go(func() error {
-		c, err := db.Container(container)
-		if err != nil {
+// taker takes one document of a container into a snapshot.
+type taker func(id string, doc []byte) error
+
+// takeRequest tells the requests from the operations that lie beside them.
+func takeRequest(request, operation taker) taker {
+	return func(id string, doc []byte) error {
+		if strings.HasPrefix(id, workflow.OutsidePrefix) {
+			return operation(id, doc)
+		}
+		return request(id, doc)
+	}
+}
+
+// into returns the taker of a container whose documents are of one type. Only
+// the goroutine of that container uses it.
+func into[T any](all *[]T) taker {
+	return func(_ string, doc []byte) error {
+		var v T
+		if err := json.Unmarshal(doc, &v); err != nil {
 			return err
 		}
-		q := cosmosdb.Query{Text: "SELECT * FROM c", Max: collectPage}
-		for {
-			docs, next, err := c.Page(ctx, q)
-			if err != nil {
-				return err
-			}
-			for _, doc := range docs {
-				var v T
-				if err := json.Unmarshal(doc, &v); err != nil {
-					return fmt.Errorf("document of %s: %w", container, err)
-				}
-				*into = append(*into, v)
-			}
-			if next == "" {
-				return nil
-			}
-			q.Continuation = next
+		*all = append(*all, v)
+		return nil
+	}
+}
+
+// collect reads all documents of a container, page by page, and returns what
+// each of them takes. take is nil if their content does not matter.
+func collect(ctx context.Context, db *cosmosdb.Database, container string, take taker) ([]Document, error) {
+	c, err := db.Container(container)
+	if err != nil {
+		return nil, err
+	}
+	var sizes []Document
+	q := cosmosdb.Query{Text: "SELECT * FROM c", Max: collectPage}
+	for {
+		docs, next, err := c.Page(ctx, q)
+		if err != nil {
+			return nil, err
 		}
-	})
+		for _, doc := range docs {
+			var named struct{ ID string }
+			err := json.Unmarshal(doc, &named)
+			if err == nil && take != nil {
+				err = take(named.ID, doc)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("document of %s: %w", container, err)
+			}
+			sizes = append(sizes, Document{Container: container, ID: named.ID, Bytes: len(doc)})
+		}
+		if next == "" {
+			return sizes, nil
+		}
+		q.Continuation = next
+	}
 }

@@ -116,6 +116,8 @@ func (s *services) write(snapshot invariant.Snapshot) {
 		_, err := requests.CreateIfAbsent(ctx, r)
 		return err
 	})
+	outside := must(cosmosdb.NewOutsideOperations(s.db))
+	store(s.T, snapshot.Outside, func(ctx context.Context, o workflow.OutsideOperation) error { return outside.Create(ctx, o) })
 	kept := must(cosmosdb.NewQuarantine(s.db))
 	store(s.T, snapshot.Quarantine, func(ctx context.Context, e quarantine.Entry) error { return kept.Put(ctx, e) })
 	accounts := must(cosmosdb.NewRecords[account.Account](s.db, cosmosdb.AccountsContainer))
@@ -173,8 +175,10 @@ func sameSnapshot(t *testing.T, want, got invariant.Snapshot) {
 	t.Helper()
 	for _, s := range []*invariant.Snapshot{&want, &got} {
 		s.Now, s.Ledger, s.Poison, s.UndoRefused, s.Notifications = time.Time{}, nil, nil, nil, false
+		s.Documents = nil // see checkDocuments
 		by(s.Transactions, func(p workflow.Progress) string { return p.ID })
 		by(s.Requests, func(r ingest.Request) string { return r.ID })
+		by(s.Outside, func(o workflow.OutsideOperation) string { return o.ID })
 		by(s.Quarantine, func(e quarantine.Entry) string { return e.ID })
 		by(s.Accounts, func(a account.Account) string { return a.ID })
 		by(s.Drones, func(d drone.Drone) string { return d.ID })
@@ -194,15 +198,43 @@ func by[V any](all []V, key func(V) string) {
 
 func byID[V any](all []record.Record[V]) { by(all, func(r record.Record[V]) string { return r.ID }) }
 
+// checkDocuments wants the size of every document: that of its content, and of
+// what the service adds to it.
+func checkDocuments(t *testing.T, want, got invariant.Snapshot) {
+	t.Helper()
+	const added = 1 << 10
+	type place struct{ container, id string }
+	sizes := map[place]int{}
+	for _, d := range got.Documents {
+		sizes[place{d.Container, d.ID}] = d.Bytes
+	}
+	for _, d := range want.Documents {
+		if bytes := sizes[place{d.Container, d.ID}]; bytes < d.Bytes || bytes > d.Bytes+added {
+			t.Errorf("%s %s has %d bytes, was stored with %d", d.Container, d.ID, bytes, d.Bytes)
+		}
+	}
+	if bytes := sizes[place{cosmosdb.CheckpointsContainer, "relay"}]; bytes < 1 {
+		t.Errorf("no size of a document that is not in the snapshot otherwise")
+	}
+	if n := len(want.Documents) + requests + 1; len(got.Documents) != n || len(sizes) != n {
+		t.Errorf("the sizes of %d documents, want %d", len(got.Documents), n)
+	}
+}
+
+// requests are how many there are besides, for many pages.
+const requests = 1200
+
 // Ensure everything that is stored is collected, over many pages, and judged as
 // it was before it was stored.
 func TestCollect(t *testing.T) {
 	s := startServices(t)
 	want := invariant.Valid(t)
-	for n := range 1200 {
+	for n := range requests {
 		want.Requests = append(want.Requests, ingest.Request{ID: fmt.Sprintf("r-%04d", n), TransactionID: "none", Operation: workflow.OperationCancel})
 	}
 	s.write(want)
+	checkpoints := must(s.db.Container(cosmosdb.CheckpointsContainer))
+	must(checkpoints.Create(t.Context(), "relay", "relay", []byte(`{"id":"relay"}`)))
 	s.fill(301, 2)
 	want.Queues = []invariant.Queue{{Name: deliveries, Active: 300, Scheduled: 2, DeadLetters: 1}, {Name: compensations}}
 
@@ -214,6 +246,7 @@ func TestCollect(t *testing.T) {
 	if got.Now.Before(started) {
 		t.Errorf("it is of %s, before it was taken", got.Now)
 	}
+	checkDocuments(t, want, got)
 	got.Now = want.Now
 	got.Ledger, got.Poison, got.UndoRefused, got.Notifications = want.Ledger, want.Poison, want.UndoRefused, true
 	r := invariant.Check(got)

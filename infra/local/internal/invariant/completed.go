@@ -41,11 +41,7 @@ func checkCompleted(x *index, f *findings) {
 // checkWhole wants the one live record of a step, where the step's call has put
 // it.
 func (x *index) checkWhole(p *workflow.Progress, step string, f *findings) {
-	at, err := target(x.call(p, step), step)
-	if err != nil {
-		f.broken(p.ID, "step", "%v", err)
-		return
-	}
+	at := target(x.call(p, step), step)
 	live := x.live[place{step, p.ID}]
 	if len(live) > 1 {
 		f.broken(p.ID, "doubled", "it has %d of %s: %v", len(live), step, live)
@@ -117,16 +113,16 @@ func checkSchedules(x *index, f *findings) {
 	})
 }
 
-// interval is how long a drone was held for a transaction.
+// interval is how long a drone flew for a transaction.
 type interval struct {
 	transactionID string
 	drone.Candidate
 	from, to int64 // Unix milliseconds
 }
 
-// holdOf returns how long an assignment has held its drone: from its creation,
-// or the departure if that was before the confirmation, to the arrival or the
-// undo. It is false for an assignment that was never confirmed.
+// holdOf returns how long an assignment needed its drone: from the departure to
+// the arrival, or to the undo; before the departure others may have it. It is
+// false for an assignment that was never confirmed.
 func holdOf(r *record.Record[drone.Assignment]) (interval, bool) {
 	flight := r.Content.Flight
 	h := interval{
@@ -134,10 +130,7 @@ func holdOf(r *record.Record[drone.Assignment]) (interval, bool) {
 		from: flight.DepartAt.UnixMilli(), to: flight.ArriveAt.UnixMilli(),
 	}
 	for _, e := range r.Journal {
-		switch e.Change {
-		case record.Created:
-			h.from = min(h.from, e.At.UnixMilli())
-		case record.Deleted:
+		if e.Change == record.Deleted {
 			h.to = min(h.to, e.At.UnixMilli())
 		}
 	}

@@ -14,7 +14,8 @@
 //
 // Reading order: snapshot.go (what is judged), report.go (the judgement),
 // check.go (the list of invariants), index.go, then the invariants: accepted.go
-// (of the clients), history.go, completed.go, content.go, undone.go (of the
-// effects), journal.go, drones.go, rest.go (of what is left over); story.go
+// and operations.go (of the clients), history.go, completed.go, content.go,
+// undone.go (of the effects), journal.go, drones.go and flown.go (of the
+// flights), quarantine.go, rest.go (of what is left over), sizes.go; story.go
 // (what became of one transaction), collect.go and queues.go (the reading).
 package invariant

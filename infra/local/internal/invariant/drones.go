@@ -9,8 +9,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
 )
 
-// checkFlights wants the times for which a drone was held not to overlap, those
-// of undone assignments included.
+// checkFlights wants the flights of a drone not to overlap.
 func checkFlights(x *index, f *findings) {
 	holds := map[drone.Candidate][]interval{}
 	for _, r := range x.assignments {
@@ -38,7 +37,7 @@ func checkFlights(x *index, f *findings) {
 }
 
 // checkDrones compares drones and assignments, both ways round. A drone is free
-// again by time, and still names the transaction that it was last held for.
+// again by time; what is over may still stand in it.
 func checkDrones(x *index, f *findings) {
 	for _, d := range x.Drones {
 		f.checked++
@@ -53,8 +52,8 @@ func checkDrones(x *index, f *findings) {
 		switch {
 		case d == nil:
 			f.broken(id, "no drone", "its drone %s in %s does not exist", r.Content.DroneID, r.Content.Zone)
-		case r.Live() && r.Content.ArriveAt.After(x.Now) && d.TransactionID != id:
-			f.broken(id, "drone lost", "it needs drone %s until %s, which is held for %q", d.ID, stamp(r.Content.ArriveAt), d.TransactionID)
+		case r.Live() && r.Content.ArriveAt.After(x.Now) && !slices.ContainsFunc(d.Holds, func(h drone.Hold) bool { return h.TransactionID == id }):
+			f.broken(id, "drone lost", "it needs drone %s until %s, which is not held for it", d.ID, stamp(r.Content.ArriveAt))
 		}
 	}
 }
@@ -63,23 +62,37 @@ func candidateOf(r *record.Record[drone.Assignment]) drone.Candidate {
 	return drone.Candidate{DroneID: r.Content.DroneID, Zone: r.Content.Zone}
 }
 
+// checkHeld looks at what a drone is set aside for: live assignments that name
+// it, each for the time of its flight, and no two at a time.
 func (x *index) checkHeld(d drone.Drone, f *findings) {
-	if d.TransactionID == "" {
-		if d.BusyUntil != 0 {
-			f.broken(d.ID, "held for nobody", "until %s", milli(d.BusyUntil))
+	until := int64(0)
+	for i, h := range d.Holds {
+		x.checkHold(d, h, f)
+		until = max(until, h.Until)
+		for _, other := range d.Holds[:i] {
+			if other.TransactionID != h.TransactionID && other.From < h.Until && h.From < other.Until {
+				f.broken(h.TransactionID, "held twice", "drone %s is held for it and for %s at %s", d.ID, other.TransactionID, milli(max(h.From, other.From)))
+			}
 		}
-		return
 	}
-	r := x.assignments[d.TransactionID]
+	if d.BusyUntil != until {
+		f.broken(d.ID, "held for nobody", "busy until %s, its last hold ends at %s", milli(d.BusyUntil), milli(until))
+	}
+}
+
+func (x *index) checkHold(d drone.Drone, h drone.Hold, f *findings) {
+	r := x.assignments[h.TransactionID]
 	if r == nil || !r.Live() || candidateOf(r) != (drone.Candidate{DroneID: d.ID, Zone: d.Zone}) {
-		f.broken(d.TransactionID, "held for nobody", "drone %s is held for it until %s, and it has no assignment with that drone", d.ID, milli(d.BusyUntil))
+		f.broken(h.TransactionID, "held for nobody", "drone %s is held for it until %s, and it has no assignment with that drone", d.ID, milli(h.Until))
 		return
 	}
-	// A change to a sooner flight frees the drone sooner, unless the process
-	// died in between: then it is held as long as before.
+	// A change drops the time of the flight before it once it is confirmed, unless
+	// the process died in between: then there are both.
 	changed := slices.ContainsFunc(r.Journal, func(e record.Entry) bool { return e.Change == record.Changed })
-	if arrive := r.Content.ArriveAt.UnixMilli(); d.BusyUntil < arrive || d.BusyUntil > arrive && !changed {
-		f.broken(d.TransactionID, "held for another time", "drone %s until %s, its flight arrives at %s", d.ID, milli(d.BusyUntil), milli(arrive))
+	flight := r.Content.Flight
+	if fits := h.From <= flight.DepartAt.UnixMilli() && h.Until == flight.ArriveAt.UnixMilli(); !fits && !changed {
+		f.broken(h.TransactionID, "held for another time", "drone %s from %s until %s, its flight is from %s to %s",
+			d.ID, milli(h.From), milli(h.Until), stamp(flight.DepartAt), stamp(flight.ArriveAt))
 	}
 }
 

@@ -1,9 +1,36 @@
 package invariant
 
-import "github.com/fabrikam/drone-delivery/shared/workflow"
+import (
+	"slices"
 
-// checkHistory wants the last entry to be of the present state, one start at
-// most, and nothing behind an end from which nothing leads away.
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// leads are the states that an event may lead from, and to. It says again what
+// the workflow's transitions say, so that neither goes wrong unseen.
+var leads = map[workflow.Event]struct{ from, to []workflow.State }{
+	workflow.EventStart:      {states(workflow.Accepted), states(workflow.Running)},
+	workflow.EventComplete:   {states(workflow.Running), states(workflow.Completed)},
+	workflow.EventChange:     {states(workflow.Running, workflow.Completed), states(workflow.Running)},
+	workflow.EventReject:     {states(workflow.Accepted, workflow.Running), states(workflow.Rejected)},
+	workflow.EventCancel:     {states(workflow.Accepted, workflow.Running), states(workflow.Cancelled)},
+	workflow.EventCompensate: {states(workflow.Running, workflow.Completed), states(workflow.Compensating)},
+	workflow.EventExtend:     {states(workflow.Running), states(workflow.Running)},
+	eventResume:              {states(workflow.Compensating), states(workflow.Running)},
+	workflow.EventEndUndo:    {states(workflow.Compensating), states(workflow.Compensated, workflow.Cancelled)},
+	workflow.EventStick:      {states(workflow.Accepted, workflow.Running, workflow.Compensating), states(workflow.Stuck)},
+	workflow.EventRetryUndo:  {states(workflow.Stuck), states(workflow.Compensating)},
+	workflow.EventRetryRun:   {states(workflow.Stuck), states(workflow.Accepted, workflow.Running)},
+	workflow.EventGiveUp:     {states(workflow.Stuck), states(workflow.GivenUp)},
+}
+
+// eventResume takes a cancel back: what it would undo has happened in the world.
+const eventResume = workflow.Event("Resume")
+
+func states(all ...workflow.State) []workflow.State { return all }
+
+// checkHistory wants each entry to lead on from the one before it, the last one
+// to the present state.
 func checkHistory(x *index, f *findings) {
 	for _, id := range x.ids {
 		p := x.transactions[id]
@@ -14,17 +41,8 @@ func checkHistory(x *index, f *findings) {
 			}
 			continue
 		}
-		starts := 0
-		for i, e := range p.History {
-			if e.Event == workflow.EventStart {
-				starts++
-			}
-			if i > 0 && p.History[i-1].State.Final() && p.History[i-1].State != workflow.Completed {
-				f.broken(id, "history", "%s after it was %s", e.Event, p.History[i-1].State)
-			}
-		}
-		if starts > 1 {
-			f.broken(id, "started twice", "%d times", starts)
+		if len(p.History) < workflow.MaxHistory { // otherwise some of it is forgotten
+			checkWay(p, f)
 		}
 		last := p.History[len(p.History)-1]
 		if last.State != p.State {
@@ -33,5 +51,17 @@ func checkHistory(x *index, f *findings) {
 		if p.State.Final() && !p.EndedAt.Equal(last.At.Time) {
 			f.broken(id, "history", "it ended at %s, its history at %s", p.EndedAt, last.At)
 		}
+	}
+}
+
+// checkWay follows a history from its beginning.
+func checkWay(p *workflow.Progress, f *findings) {
+	at := workflow.Accepted
+	for _, e := range p.History {
+		way, known := leads[e.Event]
+		if !known || !slices.Contains(way.from, at) || !slices.Contains(way.to, e.State) {
+			f.broken(p.ID, "history", "%s has led from %s to %s", e.Event, at, e.State)
+		}
+		at = e.State
 	}
 }

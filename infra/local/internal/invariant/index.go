@@ -1,7 +1,6 @@
 package invariant
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -29,10 +28,12 @@ type index struct {
 	calls        map[place]workflow.Call            // by step and transaction; see call
 	ledger       map[string]map[string]*LedgerEntry // by transaction and operation
 	effects      []*effect
-	byID         map[place]*effect           // by step and document
-	live         map[place][]*effect         // by step and transaction
-	traces       map[place][]record.Entry    // by step and transaction
-	accounts     map[string]*account.Account // by id
+	byID         map[place]*effect                     // by step and document
+	live         map[place][]*effect                   // by step and transaction
+	outside      map[string]*workflow.OutsideOperation // by operation
+	quarantined  map[string]bool                       // the operations that have ended there
+	traces       map[place][]record.Entry              // by step and transaction
+	accounts     map[string]*account.Account           // by id
 	drones       map[drone.Candidate]*drone.Drone
 	assignments  map[string]*record.Record[drone.Assignment]
 	bookings     map[string]*record.Record[transportation.Booking]
@@ -61,6 +62,7 @@ func newIndex(s *Snapshot) *index {
 		ledger:       map[string]map[string]*LedgerEntry{},
 		byID:         map[place]*effect{}, live: map[place][]*effect{}, traces: map[place][]record.Entry{},
 		accounts: byKey(s.Accounts, func(a *account.Account) string { return a.ID }),
+		outside:  byKey(s.Outside, func(o *workflow.OutsideOperation) string { return o.OperationID }),
 		drones:   byKey(s.Drones, func(d *drone.Drone) drone.Candidate { return drone.Candidate{DroneID: d.ID, Zone: d.Zone} }),
 	}
 	for _, step := range x.definition.Steps {
@@ -81,6 +83,7 @@ func newIndex(s *Snapshot) *index {
 			x.ledger[e.TransactionID][e.OperationID] = e
 		}
 	}
+	x.quarantined = x.endedInQuarantine()
 	addEffects(x, delivery.StepPackage, s.Packages, func(c *parcel.Content) any { return c })
 	x.bookings = addEffects(x, delivery.StepTransportation, s.Bookings, func(b *transportation.Booking) any { return b.Ask })
 	x.assignments = addEffects(x, delivery.StepDrone, s.Assignments, func(a *drone.Assignment) any { return a.Ask })
@@ -144,12 +147,12 @@ func (x *index) call(p *workflow.Progress, step string) workflow.Call {
 
 // target returns where a transaction's effect of a step is: the last segment of
 // the call's path.
-func target(call workflow.Call, step string) (place, error) {
-	id, err := url.PathUnescape(call.Path[strings.LastIndexByte(call.Path, '/')+1:])
-	if err != nil {
-		return place{}, fmt.Errorf("path of %s: %w", step, err)
+func target(call workflow.Call, step string) place {
+	id := call.Path[strings.LastIndexByte(call.Path, '/')+1:]
+	if plain, err := url.PathUnescape(id); err == nil { // no document has the id of another one
+		id = plain
 	}
-	return place{step, id}, nil
+	return place{step, id}
 }
 
 // states counts the transactions by their state.
@@ -173,11 +176,12 @@ func (x *index) unanswered() []string {
 }
 
 // excused reports whether p may be unfinished for good: Stuck because of an
-// injected fault, or given up by an operator.
+// injected fault or because the world has finished what it began, or given up by
+// an operator.
 func (x *index) excused(p *workflow.Progress) bool {
 	switch p.State {
 	case workflow.Stuck:
-		return x.UndoRefused[p.ID]
+		return x.UndoRefused[p.ID] || x.inTheAir(p)
 	case workflow.GivenUp:
 		return slices.ContainsFunc(p.History, func(e workflow.Entry) bool {
 			return e.Event == workflow.EventGiveUp && e.By != ""

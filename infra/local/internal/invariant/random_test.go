@@ -178,8 +178,11 @@ var corruptions = []corruption{
 	}},
 	{"swap the holders of two drones", func(s *Snapshot, n int) bool {
 		a, b := at(s.Drones, n), at(s.Drones, n/7)
-		a.TransactionID, b.TransactionID = b.TransactionID, a.TransactionID
-		return a.TransactionID != b.TransactionID
+		if a == b || len(a.Holds)+len(b.Holds) == 0 {
+			return false
+		}
+		a.Holds, b.Holds, a.BusyUntil, b.BusyUntil = b.Holds, a.Holds, b.BusyUntil, a.BusyUntil
+		return true
 	}},
 	{"free a drone too soon", func(s *Snapshot, n int) bool { d := at(s.Drones, n); d.BusyUntil--; return true }},
 	{"another state", func(s *Snapshot, n int) bool {
@@ -201,6 +204,10 @@ var corruptions = []corruption{
 	{"drop an operation", func(s *Snapshot, n int) bool {
 		p := at(s.Transactions, n)
 		p.Operations = drop(p.Operations, at(p.Operations, n))
+		return true
+	}},
+	{"drop an operation outside", func(s *Snapshot, n int) bool {
+		s.Outside = drop(s.Outside, at(s.Outside, n))
 		return true
 	}},
 	{"an operation without an end", func(s *Snapshot, n int) bool {
@@ -229,8 +236,32 @@ var corruptions = []corruption{
 		return true
 	}},
 	{"drop an entry of the quarantine", func(s *Snapshot, n int) bool {
-		s.Quarantine = drop(s.Quarantine, at(s.Quarantine, n))
-		return true
+		e := at(s.Quarantine, n)
+		ok := !newIndex(s).isDeadLetter(e) // what it asks for is elsewhere, too
+		if ok {
+			s.Quarantine = drop(s.Quarantine, e)
+		}
+		return ok
+	}},
+	{"pick up before the undo", func(s *Snapshot, n int) bool {
+		a := at(s.Assignments, n)
+		undone := a.Content.DroneID != "" && !a.Live()
+		if undone {
+			pickedUpBeforeTheUndo(a)
+		}
+		return undone
+	}},
+	{"give a package to two", func(s *Snapshot, n int) bool {
+		a, b := at(s.Assignments, n), at(s.Assignments, n/7)
+		a.Content.PackageDetail.ID = b.Content.PackageDetail.ID
+		return a != b && a.Live() && b.Live()
+	}},
+	{"a document without end", func(s *Snapshot, n int) bool { at(s.Documents, n).Bytes += largest; return true }},
+	{"another line in a history", func(s *Snapshot, n int) bool {
+		p := at(s.Transactions, n)
+		e := at(p.History, n)
+		e.Event = workflow.EventRetryUndo
+		return e.State != workflow.Compensating
 	}},
 	{"a dead letter in quarantine", func(s *Snapshot, n int) bool {
 		s.Quarantine = append(s.Quarantine, quarantine.Entry{ID: "q.1", Source: "q", TransactionID: at(s.Transactions, n).ID})

@@ -17,7 +17,7 @@ type Report struct {
 	States       map[workflow.State]int `json:"states"` // transactions by state
 	Invariants   []Invariant            `json:"invariants"`
 	// Stuck are the transactions that may be: an injected fault refuses their
-	// undo.
+	// undo, or their drone does, which had picked up.
 	Stuck []string `json:"stuck"`
 	// Unanswered are the transactions that no client's ledger tells of: its
 	// client may have died before it noted the answer down.
@@ -42,6 +42,9 @@ type Violation struct {
 	ID     string `json:"id"`
 	What   string `json:"what"`   // a few words that can be counted
 	Detail string `json:"detail"` // for people
+	// said is the format of Detail: together with What it names the place in the
+	// rule that found it.
+	said string
 }
 
 // OK reports whether nothing is broken.
@@ -54,6 +57,18 @@ func (r Report) Broken() int {
 		n += len(i.Violations)
 	}
 	return n
+}
+
+// Unchecked returns the names of the invariants that had nothing to look at: of
+// them a report says nothing.
+func (r Report) Unchecked() []string {
+	names := []string{}
+	for _, i := range r.Invariants {
+		if i.Checked == 0 {
+			names = append(names, i.Name)
+		}
+	}
+	return names
 }
 
 // WriteText writes the report for people.
@@ -79,7 +94,7 @@ func (r Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "  queue %s: %d active, %d scheduled, %d dead letters\n", q.Name, q.Active, q.Scheduled, q.DeadLetters)
 	}
 	if n := len(r.Stuck); n > 0 {
-		fmt.Fprintf(&b, "  %d stuck, since an injected fault refuses their undo\n", n)
+		fmt.Fprintf(&b, "  %d stuck, since an injected fault or a pickup refuses their undo\n", n)
 	}
 	if n := len(r.Unanswered); n > 0 {
 		fmt.Fprintf(&b, "  %d that no client knows of\n", n)
@@ -89,6 +104,9 @@ func (r Report) WriteText(w io.Writer) error {
 		for _, line := range s.Lines {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
+	}
+	if names := r.Unchecked(); len(names) > 0 {
+		fmt.Fprintf(&b, "\nnothing to look at, and so nothing shown, for: %s\n", strings.Join(names, ", "))
 	}
 	if n := r.Broken(); n > 0 {
 		fmt.Fprintf(&b, "\nBROKEN: %d violations\n", n)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -30,8 +31,8 @@ func TestReportTellsTheStory(t *testing.T) {
 	got := text(t, r)
 	for _, want := range []string{
 		"\nretried\n", "accepted: open: it is \"Running\"", "answered 202 at 2026-03-0", "for operation op-",
-		"step drone: Undone, revision 1, 1 attempts, effect yes, 1 undo attempts", "step delivery: Undone, revision 1, 1 attempts, effect yes, 2 undo attempts",
-		": deliver Applied at ", ": cancel Applied at ", " Stick → Stuck undo of delivery refused", " RetryUndo → Compensating operator@fabrikam.example the service is mended",
+		"step drone: Undone, revision 1, 1 attempts, effect yes, 2 undo attempts", "step delivery: Undone, revision 1, 1 attempts, effect yes, 1 undo attempts",
+		": deliver Applied at ", ": cancel Applied at ", " Stick → Stuck undo of drone refused", " RetryUndo → Compensating operator@fabrikam.example the service is mended",
 		"package p-retried: 1 ", "created, revision 1 by retried; 2 ", "tombstone of retried", "drone retried: 1 ",
 	} {
 		if !strings.Contains(got, want) {
@@ -41,8 +42,8 @@ func TestReportTellsTheStory(t *testing.T) {
 	if strings.Contains(got, "every invariant holds") || !strings.Contains(got, "BROKEN: ") {
 		t.Errorf("it is broken:\n%s", got)
 	}
-	droneOf(&s, "flying-0").TransactionID = "retried"
-	if got := text(t, Check(s)); !strings.Contains(got, `: held for "retried" until`) {
+	hold(&s, "flying-0", func(h *drone.Hold) { h.TransactionID = "retried" })
+	if got := text(t, Check(s)); !strings.Contains(got, `: held for "retried" from`) {
 		t.Errorf("no drone in the story:\n%s", got)
 	}
 }
@@ -82,6 +83,26 @@ func TestReportAsJSON(t *testing.T) {
 	data, err = json.Marshal(Check(Snapshot{}))
 	if err != nil || strings.Contains(string(data), "null") {
 		t.Errorf("of nothing: %v, %s", err, data)
+	}
+}
+
+// Ensure nobody takes an invariant that had nothing to look at for one that was
+// shown.
+func TestReportOfNothing(t *testing.T) {
+	r := Check(Snapshot{})
+	if len(r.Unchecked()) != len(rules) {
+		t.Errorf("nothing to look at for %v", r.Unchecked())
+	}
+	if got := text(t, r); !strings.Contains(got, "nothing shown, for: accepted, operations, ") || !strings.Contains(got, ", sizes\n") {
+		t.Errorf("not told:\n%s", got)
+	}
+	s := valid(t)
+	if r := Check(s); len(r.Unchecked()) > 0 || strings.Contains(text(t, r), "nothing shown") {
+		t.Errorf("nothing to look at for %v", r.Unchecked())
+	}
+	s.Notifications = false
+	if got := text(t, Check(s)); !strings.Contains(got, "nothing shown, for: notices\n") {
+		t.Errorf("not told:\n%s", got)
 	}
 }
 

@@ -21,37 +21,6 @@ func sorted[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] {
 	}
 }
 
-// checkQuarantine compares bodies: where an event ends up on the hub, and how
-// often an unacknowledged one is sent, is not its sender's to know.
-func checkQuarantine(x *index, f *findings) {
-	left := map[string]bool{} // not found yet
-	for _, hash := range x.Poison {
-		left[hash] = true
-	}
-	poison := maps.Clone(left)
-	seen := map[string]bool{}
-	for _, e := range x.Quarantine {
-		f.checked++
-		body, err := e.Bytes()
-		hash := BodyHash(body)
-		switch key := e.Source + "/" + e.ID; {
-		case err != nil:
-			f.broken(e.ID, "quarantine", "%v", err)
-		case seen[key]:
-			f.broken(e.ID, "quarantine", "it is there twice")
-		case !poison[hash]:
-			f.broken(cmp.Or(e.TransactionID, e.ID), "not poison", "%s from %s is no poison: %s %s", e.ID, e.Source, e.Reason, e.Detail)
-		default:
-			seen[key] = true
-			delete(left, hash)
-		}
-	}
-	for hash := range sorted(left) {
-		f.checked++
-		f.broken(hash, "poison lost", "a body with this SHA-256 was put on the hub, and is not in the quarantine")
-	}
-}
-
 func checkDeadLetters(x *index, f *findings) {
 	for _, q := range x.Queues {
 		f.checked++
@@ -102,6 +71,12 @@ func checkLifetimes(x *index, f *findings) {
 			f.broken(p.ID, "lifetime", "it is %s, and lives for %d s", p.State, p.TTL)
 		}
 	})
+	for _, o := range x.Outside {
+		f.checked++
+		if o.TTL <= 0 {
+			f.broken(o.TransactionID, "lifetime", "operation %s outside of it lives for %d s", o.OperationID, o.TTL)
+		}
+	}
 	for _, e := range x.effects {
 		f.checked++
 		if e.Live() != (e.TTL == 0) {

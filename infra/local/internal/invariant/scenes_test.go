@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -65,7 +67,7 @@ func (w *world) oneAfterTheOther() {
 	request := w.snapshot.Ledger[len(w.snapshot.Ledger)-1].Body
 	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
 		ID: "keyed", TransactionID: "keyed", OperationID: keyed, Operation: workflow.OperationDeliver,
-		Hash: ingest.Hash(workflow.OperationDeliver, "keyed", request), AcceptedAt: w.Clock.Now(),
+		Hash: workflow.Hash(workflow.OperationDeliver, "keyed", request), AcceptedAt: w.Clock.Now(),
 	}, ingest.Request{ID: "never-answered", TransactionID: "never-answered", Operation: workflow.OperationDeliver})
 	var lost sync.Map
 	w.lost = func(r runner.Request) bool {
@@ -89,6 +91,45 @@ func (w *world) oneAfterTheOther() {
 		w.snapshot.Quarantine = append(w.snapshot.Quarantine, e)
 		w.snapshot.Poison = append(w.snapshot.Poison, BodyHash([]byte(body)))
 	}
+	w.inQuarantine()
+	w.outside()
+}
+
+// inQuarantine has dead letters, of an operation and of a wake, and an operation
+// that ended there.
+func (w *world) inQuarantine() {
+	deliver := w.Operation(workflow.OperationDeliver, "keyed", w.Store.Get("keyed").Operations[0].ID, []byte(`{}`))
+	w.operations++
+	late := fmt.Sprintf("op-%03d", w.operations)
+	change := json.RawMessage(`{"deliverBy":"2026-03-01T00:00:00Z"}`)
+	w.answered(workflow.OperationReschedule, "plain-0-1", late, change)
+	w.snapshot.Quarantine = append(w.snapshot.Quarantine,
+		entryFor("deliveries.deadletter", 1, deliver),
+		entryFor("compensations.deadletter", 1, message.Envelope{TransactionID: "plain-0-0", Wake: 1}),
+		entryFor("deliveries", 1, w.Operation(workflow.OperationReschedule, "plain-0-1", late, change)))
+}
+
+// outside has an operation of a stranger's, which its transaction does not hold.
+func (w *world) outside() {
+	w.operations++
+	operation := fmt.Sprintf("op-%03d", w.operations)
+	w.answered(workflow.OperationCancel, "twice", operation, nil)
+	w.snapshot.Outside = append(w.snapshot.Outside, workflow.OutsideOperation{
+		ID: workflow.OutsideID(operation), TransactionID: "twice", OperationID: operation, Operation: workflow.OperationCancel, Caller: "stranger",
+		AcceptedAt: workflow.At(w.Clock.Now()), State: workflow.OperationRefused, Reason: "there is none", EndedAt: workflow.At(w.Clock.Now()), TTL: 60,
+	})
+}
+
+// entryFor is the entry of the quarantine for a message.
+func entryFor(source string, number int64, m message.Envelope) quarantine.Entry {
+	body, err := m.Encode()
+	if err != nil {
+		panic(err)
+	}
+	id := quarantine.EntryID(source, number)
+	e := quarantine.Entry{ID: id, Source: source, SequenceNumber: number, Reason: "MaxDeliveryCountExceeded", TransactionID: m.TransactionID}
+	e.SetBody(body)
+	return e
 }
 
 // changes has cancels and reschedules that come in time, too late, too early and
@@ -102,7 +143,7 @@ func (w *world) changes() {
 	w.Settle()
 	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
 		ID: "key-of-cancelled", TransactionID: "cancelled", OperationID: cancelled, Operation: workflow.OperationCancel,
-		Hash: ingest.Hash(workflow.OperationCancel, "cancelled", nil), AcceptedAt: w.Clock.Now(),
+		Hash: workflow.Hash(workflow.OperationCancel, "cancelled", nil), AcceptedAt: w.Clock.Now(),
 	})
 	w.deliver("moved", nil)
 	moved := w.accept(workflow.OperationReschedule, "moved", delivery.Change{DropOff: &delivery.Location{Latitude: 47.63, Longitude: -122.3}})
@@ -110,7 +151,7 @@ func (w *world) changes() {
 	request := w.snapshot.Ledger[len(w.snapshot.Ledger)-1].Body
 	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
 		ID: "key-of-moved", TransactionID: "moved", OperationID: moved, Operation: workflow.OperationReschedule,
-		Hash: ingest.Hash(workflow.OperationReschedule, "moved", request), AcceptedAt: w.Clock.Now(),
+		Hash: workflow.Hash(workflow.OperationReschedule, "moved", request), AcceptedAt: w.Clock.Now(),
 	})
 	w.accept(workflow.OperationReschedule, "moved", delivery.Change{PickupTime: new(w.Clock.Now().Add(time.Hour))})
 	w.Settle()

@@ -26,6 +26,7 @@ type Snapshot struct {
 	// What is stored.
 	Transactions []workflow.Progress
 	Requests     []ingest.Request
+	Outside      []workflow.OutsideOperation // stored beside the requests
 	Quarantine   []quarantine.Entry
 	Accounts     []account.Account
 	Packages     []record.Record[parcel.Content]
@@ -34,6 +35,9 @@ type Snapshot struct {
 	Drones       []drone.Drone
 	Deliveries   []record.Record[backenddelivery.Content]
 	Queues       []Queue
+	// Documents are the sizes of all documents of the system, of those that are
+	// not here otherwise as well.
+	Documents []Document
 
 	// What the clients know.
 	Ledger []LedgerEntry
@@ -41,7 +45,7 @@ type Snapshot struct {
 	// be found unreadable. One that was put there twice may be here once.
 	Poison []string
 	// UndoRefused are the transactions whose undo an injected fault refuses for
-	// good: they, and no others, may be Stuck.
+	// good: they, and those whose drone had picked up, may be Stuck.
 	UndoRefused map[string]bool
 	// Notifications tells whether the news of each transaction's end is
 	// delivered, and has been all the time.

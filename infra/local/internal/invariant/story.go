@@ -68,14 +68,21 @@ func (x *index) story(id string) []string {
 			add("%s %s → %s %s %s", stamp(e.At.Time), e.Event, e.State, e.By, e.Reason)
 		}
 	}
+	for _, o := range x.Outside {
+		if o.TransactionID == id {
+			add("operation %s: %s %s at %s %s, outside of it", o.OperationID, o.Operation, o.State, stamp(o.EndedAt.Time), o.Reason)
+		}
+	}
 	for _, e := range x.effects {
 		if e.concerns(id) {
 			add("%v: %s", e, e.story())
 		}
 	}
 	for _, d := range x.Drones {
-		if d.TransactionID == id || d.ID == id {
-			add("drone %s in %s: held for %q until %s", d.ID, d.Zone, d.TransactionID, milli(d.BusyUntil))
+		for _, h := range d.Holds {
+			if h.TransactionID == id || d.ID == id {
+				add("drone %s in %s: held for %q from %s until %s", d.ID, d.Zone, h.TransactionID, milli(h.From), milli(h.Until))
+			}
 		}
 	}
 	return lines

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -22,8 +23,11 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -188,7 +192,33 @@ func (w *world) collect() Snapshot {
 	s.Deliveries = allOf(w.tb, &w.deliveries)
 	s.Drones = allOf(w.tb, &w.drones.Docs)
 	s.Queues = []Queue{{Name: "deliveries"}, {Name: "compensations", Scheduled: 3}}
+	s.Documents = slices.Concat(
+		measured(cosmosdb.TransactionsContainer, s.Transactions, func(p *workflow.Progress) string { return p.ID }),
+		measured(cosmosdb.RequestsContainer, s.Requests, func(r *ingest.Request) string { return r.ID }),
+		measured(cosmosdb.RequestsContainer, s.Outside, func(o *workflow.OutsideOperation) string { return o.ID }),
+		measured(cosmosdb.QuarantineContainer, s.Quarantine, func(e *quarantine.Entry) string { return e.ID }),
+		measured(cosmosdb.AccountsContainer, s.Accounts, func(a *account.Account) string { return a.ID }),
+		measured(cosmosdb.PackagesContainer, s.Packages, idOf),
+		measured(cosmosdb.BookingsContainer, s.Bookings, idOf),
+		measured(cosmosdb.AssignmentsContainer, s.Assignments, idOf),
+		measured(cosmosdb.DeliveriesContainer, s.Deliveries, idOf),
+		measured(cosmosdb.DronesContainer, s.Drones, func(d *drone.Drone) string { return d.ID }))
 	return s
+}
+
+func idOf[T any](r *record.Record[T]) string { return r.ID }
+
+// measured returns what documents take.
+func measured[T any](container string, all []T, id func(*T) string) []Document {
+	var sizes []Document
+	for i := range all {
+		doc, err := json.Marshal(&all[i])
+		if err != nil {
+			panic(err)
+		}
+		sizes = append(sizes, Document{Container: container, ID: id(&all[i]), Bytes: len(doc)})
+	}
+	return sizes
 }
 
 func allOf[T any](t testing.TB, m *recordtest.Memory[T]) []T {

@@ -84,7 +84,7 @@ func (c *Client) Story(ctx context.Context, id string) (s operate.Story, err err
 	return s, c.get(ctx, &s, nil, "transactions", id)
 }
 
-// Retry has a Stuck transaction undone again.
+// Retry has a Stuck transaction go on, with its undoing or with its run.
 func (c *Client) Retry(ctx context.Context, id string, a operate.Actor) (acted operate.Acted, err error) {
 	return acted, c.post(ctx, &acted, map[string]string{"by": a.By, "why": a.Why}, "transactions", id, operate.ActRetry)
 }

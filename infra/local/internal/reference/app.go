@@ -116,7 +116,11 @@ func (a *app) addRoutes(ctx context.Context, api *mux.Router) error {
 	if err != nil {
 		return err
 	}
-	shown := progress.New(a.transactions, ingest.Known{Requests: requests, MintedAt: delivery.MintedAt, Now: time.Now})
+	outside, err := cosmosdb.NewOutsideOperations(a.db)
+	if err != nil {
+		return err
+	}
+	shown := progress.New(a.transactions, outside, ingest.Known{Requests: requests, MintedAt: delivery.MintedAt, Now: time.Now})
 	get := func(ctx context.Context, id string) (progress.View, error) { return shown.Get(ctx, id, "") }
 	record.Mount(api, a.logger, []record.Endpoint{{Method: http.MethodGet, Path: "deliveryrequests/{id}",
 		Handle: record.AnswerGet(get, func(v progress.View) progress.View { return v })}})

@@ -105,7 +105,7 @@ func (a *app) deliver(ctx context.Context, e message.Envelope) (*workflow.Progre
 		}
 	}
 	p.Operations[0].State, p.Operations[0].EndedAt = workflow.OperationApplied, workflow.At(time.Now())
-	return p, p.Complete(time.Now(), limits)
+	return p, p.Complete("", time.Now(), limits)
 }
 
 // call makes a step's call, and repeats it after 0, 2 and 6 seconds if it may:

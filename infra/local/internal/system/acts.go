@@ -44,6 +44,29 @@ func (i *Instance) doings() doings {
 	}
 }
 
+// lasting are the acts of an instance that are done for a time, until ctx ends.
+func (i *Instance) lasting() doings {
+	return doings{
+		fault.HandlerFreeze: func(ctx context.Context) error {
+			frozen, err := i.Host().FreezeHandler(ctx)
+			if err == nil && !frozen {
+				return errNotNow
+			}
+			return err
+		},
+		fault.HostTwoOwners: func(ctx context.Context) error {
+			h := i.Host()
+			until, _ := ctx.Deadline()
+			if h.KeepPartitions(until) == 0 {
+				return errNotNow
+			}
+			<-ctx.Done()
+			h.KeepPartitions(time.Now())
+			return nil
+		},
+	}
+}
+
 // acts does what the plan says is done at intervals, each act in a loop of its
 // own: one may have to wait for its moment.
 type acts struct {
@@ -59,6 +82,69 @@ func (a *acts) start(ctx context.Context, faults *fault.Injector, instances int,
 	for point, do := range all {
 		a.wg.Go(func() { a.loop(ctx, point, do) })
 	}
+}
+
+// last runs the loops of acts that last, of the instance of this name, until ctx
+// ends. Call start before.
+func (a *acts) last(ctx context.Context, name string, all doings) {
+	for point, do := range all {
+		a.wg.Go(func() { a.lastLoop(ctx, point, name, do) })
+	}
+}
+
+// lastLoop does an act once in each burst of it, as soon as it can be done.
+func (a *acts) lastLoop(ctx context.Context, point fault.Point, name string, do func(context.Context) error) {
+	tick := time.NewTicker(actsPoll)
+	defer tick.Stop()
+	var over time.Time // the end of the burst in which it was done last
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		until, now := a.faults.Lasts(point, name)
+		if !now || !time.Now().After(over) {
+			continue
+		}
+		err := a.doUntil(ctx, until, point, name, do)
+		switch {
+		case err == nil:
+			over = until
+			a.faults.Done(point)
+			a.log.Info("fault injection", "act", string(point), "until", until)
+		case ctx.Err() == nil && !errors.Is(err, errNotNow):
+			over = until
+			a.log.Info("fault injection: an act was not done", "act", string(point), "reason", err)
+		}
+	}
+}
+
+// doUntil does an act that lasts, until then or until the plan has its burst no
+// longer.
+func (a *acts) doUntil(ctx context.Context, until time.Time, point fault.Point, name string, do func(context.Context) error) error {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	watch.Go(func() {
+		tick := time.NewTicker(actsPoll)
+		defer tick.Stop()
+		for {
+			if _, now := a.faults.Lasts(point, name); !now {
+				cancel()
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+	})
+	return do(ctx)
 }
 
 // wait waits for the loops.

@@ -133,3 +133,54 @@ func TestActsEndWithThePlan(t *testing.T) {
 		}
 	})
 }
+
+// Ensure that an act that lasts is done once in its burst, by the instance that
+// it is for, as soon as it can be, and ends with the burst or with the plan.
+func TestActsThatLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := fault.New()
+		tries, ended := 0, make(chan time.Time, 10)
+		freeze := func(ctx context.Context) error {
+			if tries++; tries == 1 {
+				return errNotNow
+			}
+			<-ctx.Done()
+			ended <- time.Now()
+			return nil
+		}
+		other := &doer{}
+		ctx, cancel := context.WithCancel(t.Context())
+		var a acts
+		a.start(ctx, in, 2, nil, slog.New(slog.DiscardHandler))
+		a.last(ctx, "instance 1", doings{fault.HandlerFreeze: freeze})
+		a.last(ctx, "instance 2", doings{fault.HandlerFreeze: other.do})
+		defer a.wait()
+		defer cancel()
+		burst := func(seconds float64) time.Time {
+			b := fault.Burst{Point: fault.HandlerFreeze, Scope: "instance 1", From: time.Now().Add(time.Second), Seconds: seconds, Rate: 1}
+			if err := in.Set(fault.Plan{Bursts: []fault.Burst{b}}); err != nil {
+				t.Fatal(err)
+			}
+			return b.Until()
+		}
+		until := burst(15)
+		if at := <-ended; !at.Equal(until) {
+			t.Errorf("it ended %v after the burst", at.Sub(until))
+		}
+		<-time.After(time.Minute)
+		if tries != 2 || other.done() != 0 {
+			t.Errorf("%d tries, %d by another instance", tries, other.done())
+		}
+		if c := in.Counts()[fault.HandlerFreeze]; c.Hit != 1 {
+			t.Errorf("counts %+v", c)
+		}
+		until = burst(60)
+		<-time.After(5 * time.Second)
+		if err := in.Set(fault.Plan{}); err != nil {
+			t.Fatal(err)
+		}
+		if at := <-ended; until.Sub(at) < 50*time.Second {
+			t.Errorf("it goes on after the plan's end")
+		}
+	})
+}

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
@@ -21,13 +24,14 @@ type data struct {
 	opened time.Time
 }
 
-// openData opens the folder; "" keeps nothing.
-func openData(folder string, logger *slog.Logger) (*data, error) {
+// openData opens the folder; "" keeps nothing. files is the file system; nil is
+// that of the operating system.
+func openData(folder string, files vfs.FS, logger *slog.Logger) (*data, error) {
 	if folder == "" {
 		return &data{Store: store.NewDiscard()}, nil
 	}
 	opened := time.Now()
-	disk, err := store.OpenDisk(folder, store.Options{Logger: logger})
+	disk, err := store.OpenDisk(folder, store.Options{FS: files, Logger: logger})
 	if err != nil {
 		return nil, withWayOut(err)
 	}
@@ -36,6 +40,9 @@ func openData(folder string, logger *slog.Logger) (*data, error) {
 
 // otherwise is what people can do instead of using a folder that can't be used.
 const otherwise = "pass -data DIR for another folder, or -ephemeral for none"
+
+// full reports whether an error says that there is no space left.
+func full(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
 
 // withWayOut adds to an error what people can do about it.
 func withWayOut(err error) error {
@@ -46,6 +53,8 @@ func withWayOut(err error) error {
 		return fmt.Errorf("%w; nothing in it was changed: %s", err, otherwise)
 	case errors.Is(err, store.ErrDamaged):
 		return fmt.Errorf("%w; nothing in it was changed: move it away to begin with an empty one, or %s", err, otherwise)
+	case full(err):
+		return fmt.Errorf("%w; free space and start again, or %s", err, otherwise)
 	default:
 		return fmt.Errorf("%w; %s", err, otherwise)
 	}
@@ -66,6 +75,26 @@ func (d *data) failed() <-chan struct{} {
 		return nil
 	}
 	return d.disk.Failed()
+}
+
+// broken is the error of a store that can't keep anything any more.
+func (d *data) broken() error {
+	err := fmt.Errorf("nothing can be kept in %s any more: %w", d.folder, d.disk.Err())
+	cure := "mend the cause"
+	if full(err) {
+		cure = "free space"
+	}
+	return fmt.Errorf("%w; %s and start again: what was acknowledged is there; or %s", err, cure, otherwise)
+}
+
+// isBroken reports whether nothing can be kept any more.
+func (d *data) isBroken() bool {
+	select {
+	case <-d.failed():
+		return true
+	default:
+		return false
+	}
 }
 
 // report tells what was recovered, in lines for people; none when nothing is

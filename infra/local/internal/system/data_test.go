@@ -1,14 +1,20 @@
 package system
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +23,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 )
 
 // emulatorsIn starts emulators that keep their state in a folder, and gives what
@@ -115,33 +122,156 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Ensure that the process hears of it when nothing can be kept any more.
-func TestFailedStoreIsPassedOn(t *testing.T) {
-	gone := errors.New("the device is gone")
-	broken := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileSyncData {
-			return gone
+// disk is a file system in memory. When it is full, nothing can be written.
+type disk struct {
+	files *vfs.MemFS
+	full  atomic.Bool
+}
+
+func (d *disk) fs() vfs.FS {
+	return errorfs.Wrap(d.files, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if d.full.Load() && (op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpCreate) {
+			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
 		}
 		return nil
 	}))
-	disk, err := store.OpenDisk("data", store.Options{FS: broken})
+}
+
+// start starts emulators that keep their state on the disk; it calls opened when
+// they have opened it.
+func (d *disk) start(t *testing.T, opened func(line string)) (*Emulators, error) {
+	t.Helper()
+	project, err := stage.FindProject(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Emulators{
-		failed: make(chan error, 3), closing: make(chan struct{}),
-		data: &data{Store: disk, disk: disk, folder: "data"},
+	return StartServices(t.Context(), project, EmulatorsConfig{
+		Addresses: Addresses{AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Data: "data", files: d.fs(),
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Notice: opened,
+	})
+}
+
+// wantFull fails unless err tells of the full disk and what to do, and came soon.
+func wantFull(t *testing.T, err error, begun time.Time) {
+	t.Helper()
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
 	}
-	e.serving.Go(e.watchData)
-	var b store.Batch
-	b.Put("a", nil)
-	if err := store.Apply(e.data, b); !errors.Is(err, gone) {
-		t.Errorf("apply: %v", err)
+	const cure = "free space and start again: what was acknowledged is there; or pass -data DIR for another folder, or -ephemeral for none"
+	if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "nothing can be kept in data any more: ") || !strings.Contains(err.Error(), cure) {
+		t.Errorf("%v, want the folder, the full disk and: %s", err, cure)
 	}
-	if err := <-e.Failed(); !errors.Is(err, gone) || !strings.Contains(err.Error(), "nothing can be kept in data any more") {
-		t.Errorf("failed: %v", err)
+}
+
+// Ensure that a full disk ends at once what waits for the emulators, and them;
+// and that what was acknowledged is there when there is space again.
+func TestFullDisk(t *testing.T) {
+	d := &disk{files: vfs.NewCrashableMem()}
+	e, err := d.start(t, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := azcosmos.NewClientFromConnectionString(e.CosmosDB(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	put := func(ctx context.Context, database string) error {
+		return createContainers(ctx, client, database, cosmosdb.Containers[:1])
+	}
+	if err := during(t.Context(), e.Wait, func(ctx context.Context) error { return put(ctx, "acknowledged") }); err != nil {
+		t.Fatal(err)
+	}
+	want := e.cosmos.Counts().Containers
+	d.full.Store(true)
+	begun := time.Now()
+	wantFull(t, during(t.Context(), e.Wait, func(ctx context.Context) error { return put(ctx, "refused") }), begun)
+	if s := (&System{Emulators: e}); !s.Broken() || s.Close() != nil {
+		t.Error("a system whose store has failed isn't left as it is")
+	}
+	if err := e.Close(); err != nil || time.Since(begun) > 10*time.Second {
+		t.Errorf("close: %v after %v", err, time.Since(begun))
+	}
+
+	d = &disk{files: d.files.CrashClone(vfs.CrashCloneCfg{})}
+	var told []string
+	if e, err = d.start(t, func(line string) { told = append(told, line) }); err != nil {
+		t.Fatal(err)
+	}
+	if wantText := fmt.Sprintf(" in %d containers", want); len(told) == 0 || !strings.Contains(told[0], wantText) {
+		t.Errorf("told %q, want %q in it", told, wantText)
+	}
+	if s := (&System{Emulators: e}); s.Broken() {
+		t.Error("a system is broken whose disk has space")
 	}
 	if err := e.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Ensure that a start ends at once when it fills the disk.
+func TestStartFillsTheDisk(t *testing.T) {
+	d := &disk{files: vfs.NewCrashableMem()}
+	begun := time.Now()
+	_, err := d.start(t, func(string) { d.full.Store(true) })
+	wantFull(t, err, begun)
+
+	_, err = d.start(t, func(string) { t.Error("a folder on a full disk is opened") })
+	if !errors.Is(err, store.ErrInUse) { // by the store that has failed
+		t.Errorf("a second time: %v", err)
+	}
+	_, err = (&disk{files: d.files.CrashClone(vfs.CrashCloneCfg{})}).startFull(t)
+	if want := "free space and start again, or pass -data DIR"; !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), want) {
+		t.Errorf("a folder on a full disk: %v, want %q in it", err, want)
+	}
+}
+
+// startFull is start on a disk that is full from the beginning.
+func (d *disk) startFull(t *testing.T) (*Emulators, error) {
+	d.full.Store(true)
+	return d.start(t, func(string) {})
+}
+
+// Ensure that what needs the system ends when a part of that stops, that this
+// error wins then, is never lost, and that nothing else ends it.
+func TestDuring(t *testing.T) {
+	gone, own := errors.New("gone"), errors.New("own")
+	stopped := make(chan error, 1)
+	wait := func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-stopped:
+			return err
+		}
+	}
+	stopped <- gone
+	err := during(t.Context(), wait, func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if err != gone {
+		t.Errorf("a part stops: %v", err)
+	}
+	for range 1000 {
+		err := during(t.Context(), wait, func(context.Context) error {
+			stopped <- gone
+			return own
+		})
+		switch {
+		case err == gone:
+		case err == own && len(stopped) == 1: // who waits next gets it
+			<-stopped
+		default:
+			t.Fatalf("a part stops at the end: %v, and nobody is told of it", err)
+		}
+	}
+	if err := during(t.Context(), wait, func(ctx context.Context) error { return errors.Join(own, ctx.Err()) }); err.Error() != own.Error() {
+		t.Errorf("nothing stops: %v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := during(ended, wait, func(ctx context.Context) error { return ctx.Err() }); err != context.Canceled {
+		t.Errorf("the caller ends it: %v", err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
@@ -37,6 +39,8 @@ type EmulatorsConfig struct {
 	Logger *slog.Logger
 	// Notice tells people what was recovered from Data. It must be set with it.
 	Notice func(string)
+
+	files vfs.FS // that Data is in; nil is that of the operating system
 }
 
 // Emulators are Event Hubs, Service Bus and Cosmos DB with the entities that
@@ -51,7 +55,6 @@ type Emulators struct {
 	http      *http.Server
 	serving   sync.WaitGroup
 	failed    chan error
-	closing   chan struct{}
 }
 
 // StartServices starts the emulators for the app whose local.settings.json is
@@ -70,7 +73,7 @@ func StartServices(ctx context.Context, dir string, c EmulatorsConfig) (*Emulato
 // StartEmulators listens, recovers what is kept, and makes the entities that are
 // not there. It returns when everything is ready. Close must be called.
 func StartEmulators(ctx context.Context, c EmulatorsConfig) (*Emulators, error) {
-	e := &Emulators{failed: make(chan error, 3), closing: make(chan struct{})}
+	e := &Emulators{failed: make(chan error, 2)}
 	if err := e.start(ctx, c); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -90,7 +93,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	if err := entities.Validate(); err != nil {
 		return fmt.Errorf("start the message emulators: %w", err)
 	}
-	if e.data, err = openData(c.Data, c.Logger); err != nil {
+	if e.data, err = openData(c.Data, c.files, c.Logger); err != nil {
 		return err
 	}
 	if e.Broker, err = broker.New(entities, e.data, c.Logger); err != nil {
@@ -106,7 +109,6 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	for _, line := range e.data.report(e.Broker, e.cosmos) {
 		c.Notice(line)
 	}
-	e.serving.Go(e.watchData)
 	e.http = &http.Server{Handler: e.cosmos, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn)}
 	e.serve("Service Bus and Event Hubs", func() error { return e.amqp.Serve(e.listeners.amqp) })
 	e.serve("Cosmos DB", func() error { return e.http.Serve(e.listeners.cosmos) })
@@ -115,7 +117,9 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 		return fmt.Errorf("connect to the Cosmos DB emulator: %w", err)
 	}
 	defer client.Close()
-	return createContainers(ctx, client, c.App.Database, cosmosdb.Containers)
+	return during(ctx, e.Wait, func(ctx context.Context) error {
+		return createContainers(ctx, client, c.App.Database, cosmosdb.Containers)
+	})
 }
 
 func (e *Emulators) serve(name string, run func() error) {
@@ -127,17 +131,21 @@ func (e *Emulators) serve(name string, run func() error) {
 	})
 }
 
-// watchData tells when nothing can be kept any more.
-func (e *Emulators) watchData() {
+// Wait returns nil when ctx ends, and an error when a listener breaks, or the
+// store of the state; that one also when ctx has ended because of it, as what
+// asked the store may be told first.
+func (e *Emulators) Wait(ctx context.Context) error {
 	select {
+	case <-ctx.Done():
 	case <-e.data.failed():
-		e.failed <- fmt.Errorf("nothing can be kept in %s any more: %w", e.data.folder, e.data.disk.Err())
-	case <-e.closing:
+	case err := <-e.failed:
+		return err
 	}
+	if e.data.isBroken() {
+		return e.data.broken()
+	}
+	return nil
 }
-
-// Failed gives an error when a listener breaks, or the store of the state.
-func (e *Emulators) Failed() <-chan error { return e.failed }
 
 // ServiceBus returns the connection string of both message services.
 func (e *Emulators) ServiceBus() string { return e.Broker.ConnectionString(e.AMQPAddress()) }
@@ -154,7 +162,6 @@ func (e *Emulators) CosmosAddress() string { return e.listeners.cosmos.Addr().St
 // Close stops serving and waits for everything that was started.
 func (e *Emulators) Close() error {
 	var errs []error
-	close(e.closing)
 	if e.amqp != nil {
 		errs = append(errs, e.amqp.Close())
 	}

@@ -70,7 +70,7 @@ func (f *follower) look(ctx context.Context) error {
 	if err := json.Unmarshal(body, &report); err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
-	if now := f.in.Plan(); len(now.Rates) == 0 && len(report.Plan.Rates) == 0 || reflect.DeepEqual(now, report.Plan) {
+	if now := f.in.Plan(); now.Empty() && report.Plan.Empty() || reflect.DeepEqual(now, report.Plan) {
 		return nil
 	}
 	return f.in.Set(report.Plan)

@@ -107,6 +107,7 @@ func startInstance(ctx context.Context, c InstanceConfig, env environment, clien
 	case <-first.host.Ready():
 		if c.Faults != nil {
 			i.acts.start(running, c.Faults, max(1, c.Instances), i.doings(), c.Logger)
+			i.acts.last(running, c.Name, i.lasting())
 		}
 		return i, nil
 	case <-i.finished:

@@ -132,6 +132,7 @@ func TestActsAndBackendFaults(t *testing.T) {
 	plan := fault.Plan{Seed: 5, SlowSeconds: 1, Rates: map[fault.Point]float64{}}
 	for _, info := range fault.Points {
 		switch {
+		case info.Lasts: // by bursts alone
 		case info.Act:
 			plan.Rates[info.Point] = 20
 		case strings.HasPrefix(string(info.Point), "backend.") && info.Point != fault.BackendUndoRefused:

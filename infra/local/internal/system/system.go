@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"sync"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -82,7 +83,8 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.startApp(ctx, c, env); err != nil {
+	err = during(ctx, s.Emulators.Wait, func(ctx context.Context) error { return s.startApp(ctx, c, env) })
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -153,7 +155,7 @@ func (s *System) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case err := <-s.Emulators.Failed():
+	case err := <-s.Emulators.failed:
 		return err
 	case <-s.Instance.Finished():
 		return fmt.Errorf("%s has stopped", s.Instance.c.Name)
@@ -162,9 +164,43 @@ func (s *System) Wait(ctx context.Context) error {
 	}
 }
 
+// During does something that needs the system. It ends do's context, and returns
+// what Wait would, when a part stops by itself on the way, such as a store that
+// can't write: to wait for answers would only hide it.
+func (s *System) During(ctx context.Context, do func(context.Context) error) error {
+	return during(ctx, s.Wait, do)
+}
+
+// during does something until wait returns an error, and gives that one then.
+func during(ctx context.Context, wait, do func(context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
+	var stopped error
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		if stopped = wait(ctx); stopped != nil {
+			end()
+		}
+	})
+	err := do(ctx)
+	end()
+	watch.Wait()
+	if stopped != nil {
+		return stopped
+	}
+	return err
+}
+
+// Broken reports whether the store of the state has failed. What runs can't come
+// to an orderly end then: all that it would still do fails, and is tried again.
+func (s *System) Broken() bool { return s.Emulators.data.isBroken() }
+
 // Close stops the hosts with their handlers, then the emulators, and waits for
-// all.
+// all. A system that is Broken is left as it is: it ends with the process, as in
+// a power cut.
 func (s *System) Close() error {
+	if s.Broken() {
+		return nil // which Wait has told
+	}
 	var errs []error
 	if s.admin != nil {
 		errs = append(errs, s.admin.close())

@@ -41,6 +41,9 @@ type Exchange struct {
 	Method string
 	Status int // 0 if there was no answer
 	Took   time.Duration
+	// Unsure is true for the answer that the request may have been taken: the hub
+	// has not acknowledged it in time.
+	Unsure bool
 }
 
 // NewClient returns a client.
@@ -233,7 +236,9 @@ func (c *Client) do(ctx context.Context, method, path, key string, body, answer 
 	}
 	begun := time.Now()
 	status, err := c.exchange(req, answer)
-	c.seen(Exchange{Method: method, Status: status, Took: time.Since(begun)})
+	var refused *Refusal
+	unsure := errors.As(err, &refused) && status == http.StatusServiceUnavailable && refused.TransactionID != ""
+	c.seen(Exchange{Method: method, Status: status, Took: time.Since(begun), Unsure: unsure})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}

@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
@@ -43,14 +41,14 @@ func (m *Memory) Replace(ctx context.Context, d drone.Drone, etag string) error 
 }
 
 // Free implements drone.Store. The first page is empty, as pages may be, and
-// its continuation belongs to its query, now included, as with Cosmos DB.
-func (m *Memory) Free(ctx context.Context, zone string, now time.Time, continuation string) ([]drone.Versioned, string, error) {
-	query := strconv.FormatInt(now.UnixMilli(), 10)
+// its continuation belongs to its query, the window included, as with Cosmos DB.
+func (m *Memory) Free(ctx context.Context, zone string, w drone.Window, continuation string) ([]drone.Versioned, string, error) {
+	query := fmt.Sprint(w)
 	switch continuation {
 	case "":
 		return nil, query, ctx.Err()
 	case query:
-		return m.page(ctx, zone, "0", func(d drone.Drone) bool { return d.Free(now) })
+		return m.page(ctx, zone, "0", func(d drone.Drone) bool { return d.MayFit(w) })
 	}
 	return nil, "", failure.New(failure.Permanent, "list free drones of", zone,
 		fmt.Errorf("the continuation %s is of another query", continuation))

@@ -283,8 +283,10 @@ func TestRetryOnOtherTriggersIsAWarning(t *testing.T) {
 func TestExponentialBackoff(t *testing.T) {
 	r := Retry{Exponential: true, Min: time.Second, Max: time.Minute}
 	for attempt, bounds := range map[int][2]time.Duration{
-		0:   {time.Second, 1200 * time.Millisecond},
-		3:   {6400 * time.Millisecond, 9600 * time.Millisecond},
+		0:   {time.Second, time.Second},
+		1:   {1800 * time.Millisecond, 2200 * time.Millisecond},
+		3:   {4200 * time.Millisecond, 5800 * time.Millisecond},
+		5:   {13800 * time.Millisecond, 20200 * time.Millisecond},
 		200: {time.Minute, time.Minute},
 	} {
 		if got := r.Wait(attempt); got < bounds[0] || got > bounds[1] {

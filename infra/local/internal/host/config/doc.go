@@ -16,7 +16,7 @@
 // and Service Bus.
 //
 // Not emulated, and refused: encrypted local settings, customHandler.http
-// routes, enableForwardingHttpRequest, session-enabled Service Bus triggers,
+// routes, enableForwardingHttpRequest without enableProxyingHttpRequest, session-enabled Service Bus triggers,
 // output bindings other than http, the data type "stream". Deviations: a
 // missing host.json is an error (the real host writes one), and a function
 // with a mistake stops the start instead of being left out.

@@ -18,8 +18,8 @@ func loadHandler(root string, s *section, settings Settings) Handler {
 		Port:                  s.integer("port", 0, 0),
 		Dir:                   inside(root, settings.expand(d.text("workingDirectory", ""))),
 	}
-	if s.boolean("enableForwardingHttpRequest", false) {
-		s.addf("enableForwardingHttpRequest", "the older copying mode is not emulated; set enableProxyingHttpRequest instead")
+	if s.boolean("enableForwardingHttpRequest", false) && !h.Proxy { // of the two, the host looks at proxying first
+		s.addf("enableForwardingHttpRequest", "the older copying mode is not emulated; set enableProxyingHttpRequest as well")
 	}
 	if s.sub("http").has("routes") {
 		s.addf("http.routes", "routes of customHandler are not emulated; give each function its own function.json")

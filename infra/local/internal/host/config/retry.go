@@ -52,11 +52,17 @@ func loadRetry(parent *section, p *Problems) *Retry {
 }
 
 // Wait is the time between the attempt with this number (from 0) and the next.
+// Those of an exponential policy are the minimum, and to that half as much
+// again as the minimum doubled with each attempt, give or take a fifth
+// (azure-webjobs-sdk, RandomizedExponentialBackoffStrategy): with a minimum of
+// 1 s about 1, 2, 3, 5, 9, 17 s.
 func (r Retry) Wait(attempt int) time.Duration {
 	if !r.Exponential {
 		return r.Delay
 	}
-	d := float64(max(r.Min, time.Millisecond)) * math.Pow(2, float64(min(attempt, 60)))
-	d *= 0.8 + 0.4*rand.Float64()
-	return time.Duration(min(max(d, float64(r.Min)), float64(r.Max)))
+	if attempt == 0 {
+		return r.Min
+	}
+	more := float64(r.Min) * math.Pow(2, float64(min(attempt, 60)-1)) * (0.8 + 0.4*rand.Float64())
+	return time.Duration(min(float64(r.Min)+more, float64(r.Max)))
 }

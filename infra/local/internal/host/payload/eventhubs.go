@@ -24,7 +24,7 @@ type PartitionContext struct {
 func Event(binding string, t DataType, e *azeventhubs.ReceivedEventData, at PartitionContext) (Invocation, error) {
 	var inv Invocation
 	text := lossy(e.Body)
-	data, err := t.single(e.Body, func() (string, error) { return text, nil })
+	data, err := t.single(e.Body, text)
 	if err != nil {
 		return inv, err
 	}

@@ -14,6 +14,9 @@ var errTrailing = errors.New("text after the JSON value")
 type Invocation struct {
 	Data     Fields
 	Metadata Fields
+	// ID is the invocation's, the same for all attempts of a retry policy; "" for
+	// a new one. It is no part of the body.
+	ID string
 	// TraceParent is the trace context that a single message carries, "" if it
 	// carries none. It is no part of the body.
 	TraceParent string
@@ -90,14 +93,10 @@ const (
 	Binary                 // dataType "binary"
 )
 
-// single encodes one trigger value.
-func (t DataType) single(body []byte, text func() (string, error)) (json.RawMessage, error) {
+// single encodes one trigger value: its bytes, or the text that they are.
+func (t DataType) single(body []byte, text string) (json.RawMessage, error) {
 	if t == Binary {
 		return Bytes(body), nil
 	}
-	s, err := text()
-	if err != nil {
-		return nil, err
-	}
-	return Text(s)
+	return Text(text)
 }

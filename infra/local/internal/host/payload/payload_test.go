@@ -222,23 +222,34 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestMessageText(t *testing.T) {
-	value := func(v any) *azservicebus.ReceivedMessage {
+func TestMessageBodies(t *testing.T) {
+	of := func(body azservicebus.AMQPAnnotatedMessageBody) *azservicebus.ReceivedMessage {
 		m := message("")
-		m.RawAMQPMessage = &azservicebus.AMQPAnnotatedMessage{Body: azservicebus.AMQPAnnotatedMessageBody{Value: v}}
+		m.RawAMQPMessage = &azservicebus.AMQPAnnotatedMessage{Body: body}
 		return m
 	}
-	inv, err := Message("m", String, value("text"), BusClient{})
-	if got := string(inv.Data.Get("m")); err != nil || got != `"\"text\""` {
-		t.Errorf("AMQP value: %s, %v", got, err)
-	}
-	for name, m := range map[string]*azservicebus.ReceivedMessage{"no UTF-8": message("\xff"), "AMQP value of another type": value(7)} {
-		if _, err := Message("m", String, m, BusClient{}); !errors.Is(err, ErrNotText) {
-			t.Errorf("%s: %v, want ErrNotText", name, err)
+	for _, tc := range []struct {
+		name  string
+		m     *azservicebus.ReceivedMessage
+		kind  DataType
+		want  string
+		fails error
+	}{
+		{"a string value", of(azservicebus.AMQPAnnotatedMessageBody{Value: "text"}), String, `"\"text\""`, nil},
+		{"a string value as bytes", of(azservicebus.AMQPAnnotatedMessageBody{Value: "text"}), Binary, `"dGV4dA=="`, nil},
+		{"no UTF-8", message("a\xff"), String, "\"\\\"a\ufffd\\\"\"", nil},
+		{"no UTF-8 as bytes", message("a\xff"), Binary, `"Yf8="`, nil},
+		{"another value", of(azservicebus.AMQPAnnotatedMessageBody{Value: 7}), String, "", ErrNoConversion},
+		{"another value as bytes", of(azservicebus.AMQPAnnotatedMessageBody{Value: []byte("x")}), Binary, "", ErrNoConversion},
+		{"a sequence", of(azservicebus.AMQPAnnotatedMessageBody{Sequence: [][]any{{"x"}}}), Binary, "", ErrNoConversion},
+	} {
+		inv, err := Message("m", tc.kind, tc.m, BusClient{})
+		if got := string(inv.Data.Get("m")); !errors.Is(err, tc.fails) || got != tc.want {
+			t.Errorf("%s: %s, %v; want %s, %v", tc.name, got, err, tc.want, tc.fails)
 		}
-	}
-	if _, err := Message("m", Binary, message("\xff"), BusClient{}); err != nil {
-		t.Errorf("binary: %v", err)
+		if _, err := Messages("m", tc.kind, []*azservicebus.ReceivedMessage{tc.m}, BusClient{}); !errors.Is(err, tc.fails) {
+			t.Errorf("%s, in a batch: %v, want %v", tc.name, err, tc.fails)
+		}
 	}
 }
 

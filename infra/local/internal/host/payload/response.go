@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,17 +49,37 @@ func Decode(status int, contentType string, contentLength int64, body []byte) (R
 	}
 	var wire struct {
 		Outputs     map[string]json.RawMessage
-		Logs        []any
+		Logs        []scalar
 		ReturnValue json.RawMessage
 	}
-	if err := json.Unmarshal(body, &wire); err != nil {
+	// A text behind the object is ignored, as Newtonsoft.Json ignores it.
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&wire); err != nil {
 		return Result{}, fmt.Errorf("%w: %w", ErrInvalidJSON, err)
 	}
 	r := Result{Outputs: wire.Outputs, ReturnValue: wire.ReturnValue}
 	for _, line := range wire.Logs {
-		r.Logs = append(r.Logs, fmt.Sprint(line))
+		r.Logs = append(r.Logs, string(line))
 	}
 	return r, nil
+}
+
+// scalar is a line of the logs: a list of strings to the host, which converts
+// other scalars, and fails the invocation for objects and arrays.
+type scalar string
+
+func (s *scalar) UnmarshalJSON(data []byte) error {
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return err
+	}
+	switch value.(type) {
+	case map[string]any, []any:
+		return errors.New("a line of Logs is no string")
+	case nil:
+		return nil
+	}
+	*s = scalar(fmt.Sprint(value))
+	return nil
 }
 
 // Output gives an output by name, without regard to case, or nil.

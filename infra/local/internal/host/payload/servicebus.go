@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/google/uuid"
 )
 
-// ErrNotText is returned for a Service Bus message that dataType "string"
-// can't show. The invocation fails as in the extension; dataType "binary" is
-// the way out.
-var ErrNotText = errors.New("message body is not text")
+// ErrNoConversion is returned for a Service Bus message whose body the
+// extension's converter throws on, whatever the dataType: an AMQP value that is
+// no string, and a sequence. Such a message never reaches a function, nor does it
+// from the dead-letter queue.
+// (Microsoft.Azure.WebJobs.Extensions.ServiceBus, MessageToStringConverter and
+// MessageToByteArrayConverter.)
+var ErrNoConversion = errors.New("the message body can't be converted")
 
 // BusClient is the client that received the messages, as the extension shows
 // it.
@@ -28,11 +30,12 @@ type BusClient struct {
 // Message encodes a Service Bus invocation of cardinality one.
 func Message(binding string, t DataType, msg *azservicebus.ReceivedMessage, client BusClient) (Invocation, error) {
 	var inv Invocation
-	var text string
-	data, err := t.single(msg.Body, func() (s string, err error) {
-		text, err = messageText(msg)
-		return text, err
-	})
+	body, err := messageBody(msg)
+	if err != nil {
+		return inv, err
+	}
+	text := lossy(body)
+	data, err := t.single(body, text)
 	if err != nil {
 		return inv, err
 	}
@@ -72,15 +75,13 @@ func Messages(binding string, t DataType, msgs []*azservicebus.ReceivedMessage, 
 	var inv Invocation
 	bodies := make([]any, len(msgs))
 	for i, msg := range msgs {
-		if t == Binary {
-			bodies[i] = nonNil(msg.Body)
-			continue
-		}
-		text, err := messageText(msg)
+		body, err := messageBody(msg)
 		if err != nil {
 			return inv, err
 		}
-		bodies[i] = text
+		if bodies[i] = lossy(body); t == Binary {
+			bodies[i] = nonNil(body)
+		}
 	}
 	if err := inv.Data.texts(binding, bodies); err != nil {
 		return inv, fmt.Errorf("data: %w", err)
@@ -138,28 +139,22 @@ func actions(m *Fields, client BusClient) error {
 	return m.objects("Client", client)
 }
 
-// messageText converts a body as the extension's converter does: strict UTF-8,
-// or a string in an AMQP value section.
-func messageText(msg *azservicebus.ReceivedMessage) (string, error) {
-	if raw := msg.RawAMQPMessage; raw != nil {
-		if len(raw.Body.Sequence) > 0 {
-			return "", fmt.Errorf("%w: it is an AMQP sequence", ErrNotText)
+// messageBody returns the bytes of a body that is data, or an AMQP value of the
+// type string.
+func messageBody(msg *azservicebus.ReceivedMessage) ([]byte, error) {
+	raw := msg.RawAMQPMessage
+	switch {
+	case raw == nil:
+	case len(raw.Body.Sequence) > 0:
+		return nil, fmt.Errorf("%w: it is an AMQP sequence", ErrNoConversion)
+	case raw.Body.Value != nil:
+		s, ok := raw.Body.Value.(string)
+		if !ok {
+			return nil, fmt.Errorf("%w: it is an AMQP value of type %T", ErrNoConversion, raw.Body.Value)
 		}
-		if raw.Body.Value != nil {
-			if s, ok := raw.Body.Value.(string); ok {
-				return s, nil
-			}
-			return "", fmt.Errorf("%w: it is an AMQP value of type %T", ErrNotText, raw.Body.Value)
-		}
+		return []byte(s), nil
 	}
-	if !utf8.Valid(msg.Body) {
-		contentType := "null"
-		if msg.ContentType != nil {
-			contentType = *msg.ContentType
-		}
-		return "", fmt.Errorf("%w: the message with ContentType %q failed to deserialize to a string", ErrNotText, contentType)
-	}
-	return string(msg.Body), nil
+	return msg.Body, nil
 }
 
 // expires is when a message's time to live ends; without one .NET shows the

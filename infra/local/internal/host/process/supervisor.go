@@ -278,6 +278,29 @@ func (s *Supervisor) Kill() bool {
 	return true
 }
 
+// Freeze stops the process until ctx ends or the process is killed, and lets it
+// go on then. It returns false between two processes, and an error that wraps
+// errors.ErrUnsupported on a system that can't stop processes.
+func (s *Supervisor) Freeze(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	c := s.current
+	s.mu.Unlock()
+	if c == nil {
+		return false, nil
+	}
+	if err := suspend(c.cmd); err != nil {
+		return false, fmt.Errorf("freeze the handler: %w", err)
+	}
+	select {
+	case <-ctx.Done():
+		if err := resume(c.cmd); err != nil {
+			return true, fmt.Errorf("let the handler go on: %w", err)
+		}
+	case <-c.done:
+	}
+	return true, nil
+}
+
 // update changes the state and wakes those who wait for it.
 func (s *Supervisor) update(change func()) {
 	s.mu.Lock()

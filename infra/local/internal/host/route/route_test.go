@@ -38,6 +38,8 @@ func TestMatch(t *testing.T) {
 		{"a/{*rest}", "a", params{"rest": ""}, true},
 		{"a/{*rest}", "a/b/c", params{"rest": "b/c"}, true},
 		{"{*path}", "x/y", params{"path": "x/y"}, true},
+		{"{*path}", "x//y", nil, false},
+		{"a/{*rest}", "a//y", nil, false},
 		{"{**path}", "x/y", params{"path": "x/y"}, true},
 		{"a/{id:int}", "a/7", params{"id": "7"}, true},
 		{"a/{id:int}", "a/x", nil, false},

@@ -112,6 +112,9 @@ func (t Template) Match(path string) (map[string]string, bool) {
 	}
 	for _, s := range t.segments {
 		if s.catchAll {
+			if strings.HasPrefix(path, "/") || strings.Contains(path, "//") {
+				return nil, false // not even a catch-all takes an empty segment
+			}
 			rest, err := url.PathUnescape(path)
 			if err != nil {
 				return nil, false

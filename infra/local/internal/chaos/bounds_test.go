@@ -1,0 +1,155 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// breaking is a run of so many deliveries in so long, with all faults.
+func breaking(deliveries int, duration time.Duration) Config {
+	return Config{
+		Deliveries: deliveries, Duration: duration, Seed: 1, Instances: 2, TreeKills: 1, Faults: fault.All(1),
+		Policy: Policy{CrashPoints: true, Signs: true},
+	}
+}
+
+func bound(t *testing.T, all []Bound, name string) Bound {
+	t.Helper()
+	i := slices.IndexFunc(all, func(b Bound) bool { return b.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no bound %q", name)
+	}
+	return all[i]
+}
+
+// byLuck are the faults that a short run may not come to.
+var byLuck = map[fault.Point]bool{
+	fault.HostStop: true, fault.HostStopInRetry: true, fault.HostOwnership: true, fault.HostTwoOwners: true,
+}
+
+// signsByLuck are those of signs.
+var signsByLuck = map[Sign]bool{LeasesLost: true, LateRefused: true, Unacknowledged: true, Rescued: true}
+
+// Ensure that bounds grow with the run, and that only what the chosen faults
+// make impossible has none.
+func TestBoundsGrowWithTheRun(t *testing.T) {
+	small, usual, large := breaking(100, 4*time.Second).bounds(40), breaking(1500, 45*time.Second).bounds(40),
+		breaking(10000, 3*time.Minute+30*time.Second).bounds(40)
+	for i, b := range usual {
+		if small[i].Wanted > b.Wanted || large[i].Wanted < b.Wanted {
+			t.Errorf("%s: %d, %d, %d", b.Name, small[i].Wanted, b.Wanted, large[i].Wanted)
+		}
+		if b.Wanted == 0 && !byLuck[b.point] && !signsByLuck[b.sign] {
+			t.Errorf("the usual run has no bound for %s", b.Name)
+		}
+	}
+	for _, s := range signBounds {
+		if b := bound(t, large, string(s.sign)); b.Wanted < 1 {
+			t.Errorf("the large run wants %d of %s", b.Wanted, s.sign)
+		}
+	}
+	if b := bound(t, small, "accepted"); b.Wanted != 70 {
+		t.Errorf("the small run wants %d accepted", b.Wanted)
+	}
+	none := breaking(1500, 45*time.Second)
+	none.Faults = fault.Plan{}
+	for _, b := range none.bounds(0) {
+		if b.point != "" || b.sign != "" {
+			t.Errorf("without faults there is a bound for %s", b.Name)
+		}
+	}
+	if b := bound(t, none.bounds(0), "accepted"); b.Wanted != 1050 {
+		t.Errorf("without faults %d must be accepted", b.Wanted)
+	}
+}
+
+// Ensure that each bound is held against its own count, and that a report with
+// one below is no proof, and names it.
+func TestABoundThatIsNotMetFails(t *testing.T) {
+	c := breaking(1500, 45*time.Second)
+	enough := seen{accepted: 1500, completed: 900, kills: 1, points: 30, signs: map[Sign]int{}, faults: map[fault.Point]fault.Count{}}
+	for _, info := range fault.Points {
+		enough.faults[info.Point] = fault.Count{Asked: 1000, Hit: 1000}
+	}
+	for _, s := range signBounds {
+		enough.signs[s.sign] = 100
+	}
+	report := &Report{Settled: true, Bounds: measure(c.bounds(40), enough)}
+	if !report.OK() {
+		t.Fatalf("below: %+v", report.Below())
+	}
+	for name, take := range map[string]func(*seen){
+		"accepted":          func(s *seen) { s.accepted = 0 },
+		"completed":         func(s *seen) { s.completed = 0 },
+		"kills of the tree": func(s *seen) { s.kills = 0 },
+		"crash points":      func(s *seen) { s.points = 0 },
+		string(GapsFilled): func(s *seen) {
+			s.signs = map[Sign]int{Unacknowledged: 9, LeasesLost: 9, LeasesTaken: 90, DeadLetters: 9, Rescued: 9, LateRefused: 9, UnknownUndone: 9}
+		},
+		"amqp.drop": func(s *seen) { s.faults[fault.AMQPDrop] = fault.Count{Asked: 1000} },
+	} {
+		s := enough
+		take(&s)
+		report.Bounds = measure(c.bounds(40), s)
+		if below := report.Below(); report.OK() || !report.Kept() || len(below) != 1 || below[0].Name != name {
+			t.Errorf("without %s: below are %+v", name, below)
+		}
+		var text strings.Builder
+		writeBounds(&text, report.Bounds)
+		if !strings.Contains(text.String(), "BELOW") {
+			t.Errorf("the table does not show it:\n%s", text.String())
+		}
+		enough.faults[fault.AMQPDrop] = fault.Count{Asked: 1000, Hit: 1000}
+	}
+}
+
+// Ensure that a service that takes nothing, and so breaks nothing, is not proved
+// to keep its promises.
+func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusServiceUnavailable, "", "nothing was accepted")
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	book, err := createLedger(filepath.Join(dir, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.close()
+	tally := newTally()
+	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 8, Seen: tally.exchange})
+	defer client.Close()
+	c := Config{Deliveries: MinDeliveries, Duration: time.Second, Policy: Policy{Signs: true}}
+	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log")), bounds: c.bounds(0),
+		load: &load{client: client, ledger: book, tally: tally}}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := r.load.run(ctx, ctx, plan(1, c.Deliveries, 100*time.Millisecond, time.Now())); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	report := r.newReport()
+	report.Settled = true
+	r.fill(report, invariant.Snapshot{})
+	if tally.clients().Accepted != 0 || !report.Kept() {
+		t.Fatalf("the stub is not as it should be: %+v", report)
+	}
+	below := report.Below()
+	if report.OK() || len(below) != 2 || below[0].Name != "accepted" || below[0].Wanted != 14 || below[0].Seen != 0 || below[1].Name != "completed" {
+		t.Errorf("OK %v, below %+v", report.OK(), below)
+	}
+	if report.Invariants.States[workflow.Completed] != 0 {
+		t.Error("something is Completed")
+	}
+}

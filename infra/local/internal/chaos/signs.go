@@ -1,0 +1,97 @@
+package chaos
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
+)
+
+// Sign shows that one of the hard ways was taken: that a promise was not kept by
+// luck.
+type Sign string
+
+// The signs.
+const (
+	Unacknowledged Sign = "answers that it may have been taken" // the hub had not acknowledged
+	GapsFilled     Sign = "gaps filled by Relay"
+	LeasesLost     Sign = "leases lost"
+	LeasesTaken    Sign = "leases taken over"
+	DeadLetters    Sign = "dead letters"
+	Rescued        Sign = "operations of dead letters put on record"
+	LateRefused    Sign = "late calls that met a tombstone"
+	UnknownUndone  Sign = "undone, whether it was done or not"
+)
+
+// logged are the lines of the log, by their text and what else must be in them,
+// that a sign is read from. Unacknowledged is what clients see.
+var logged = []struct {
+	sign       Sign
+	text, also string
+}{
+	{GapsFilled, "the trigger has skipped events", ""},
+	{LeasesLost, "lease lost, results dropped", ""},
+	{LeasesTaken, "lease taken over", ""},
+	{DeadLetters, "dead letter", ""},
+	{Rescued, "operation of a dead letter put on record", ""},
+	{LateRefused, host.LateCall, `"status":410`},
+	{UnknownUndone, "undone, whether it was done or not", ""},
+}
+
+// signs reads the log of the tree while it is written. A tree that is killed
+// takes what it has not written with it. Its methods are for one goroutine.
+type signs struct {
+	path   string
+	offset int64
+	rest   []byte // of a line without its end
+	counts map[Sign]int
+}
+
+func newSigns(path string) *signs { return &signs{path: path, counts: map[Sign]int{}} }
+
+// look reads what has come since the last look.
+func (s *signs) look() error {
+	file, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the signs: %w", err)
+	}
+	defer file.Close()
+	if _, err := file.Seek(s.offset, io.SeekStart); err != nil {
+		return fmt.Errorf("read the signs: %w", err)
+	}
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return fmt.Errorf("read the signs: %w", err)
+	}
+	s.offset += int64(len(content))
+	content = append(s.rest, content...)
+	whole := bytes.LastIndexByte(content, '\n') + 1
+	for line := range bytes.Lines(content[:whole]) {
+		s.read(line)
+	}
+	s.rest = bytes.Clone(content[whole:])
+	return nil
+}
+
+func (s *signs) read(line []byte) {
+	for _, l := range logged {
+		if bytes.Contains(line, []byte(`"msg":"`+l.text+`"`)) && bytes.Contains(line, []byte(l.also)) {
+			s.counts[l.sign]++
+		}
+	}
+}
+
+// ended reads the rest of a log whose tree has ended; the next look is at
+// another.
+func (s *signs) ended() error {
+	err := s.look()
+	s.offset, s.rest = 0, nil
+	return err
+}

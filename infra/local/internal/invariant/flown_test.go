@@ -1,0 +1,82 @@
+package invariant
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+)
+
+// Ensure a package has one flight: one that was let go before its pickup is none.
+func TestOneFlightForAPackage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		holds  []flown // of one package, by transactions of their own
+		broken []string
+	}{
+		"one":                      {[]flown{{0, 1, 5, 0}}, nil},
+		"undone before the pickup": {[]flown{{0, 2, 5, 1}, {3, 4, 6, 0}}, nil},
+		"undone at the pickup":     {[]flown{{0, 2, 5, 2}, {3, 4, 6, 0}}, []string{"b"}},
+		"undone in the air":        {[]flown{{0, 2, 5, 3}, {4, 5, 6, 0}}, []string{"b"}},
+		"undone long after":        {[]flown{{0, 2, 5, 20}, {30, 31, 36, 0}}, []string{"b"}},
+		"flown, and live later":    {[]flown{{0, 2, 5, 0}, {30, 31, 36, 0}}, []string{"b"}},
+		"both in the future":       {[]flown{{4, 62, 65, 0}, {0, 61, 66, 0}}, []string{"a"}},
+		"both undone in the air":   {[]flown{{0, 2, 5, 3}, {4, 5, 9, 6}}, []string{"b"}},
+		"the second undone":        {[]flown{{0, 2, 5, 0}, {4, 8, 9, 6}}, nil},
+		"three":                    {[]flown{{0, 2, 5, 3}, {4, 5, 9, 6}, {7, 8, 9, 0}}, []string{"b", "c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s Snapshot
+			for i, h := range tt.holds {
+				s.Assignments = append(s.Assignments, h.assignment(string(rune('a'+i)), "p"))
+			}
+			// Another package, and one that was never confirmed, are in nobody's way.
+			intent := record.Record[drone.Assignment]{ID: "intent"}
+			intent.Content.PackageDetail.ID = "p"
+			s.Assignments = append(s.Assignments, flown{0, 1, 5, 0}.assignment("other", "q"), intent)
+			var f findings
+			checkPackages(newIndex(&s), &f)
+			var broken []string
+			for _, v := range f.violations {
+				broken = append(broken, v.ID)
+			}
+			if !slices.Equal(broken, tt.broken) || f.checked != len(tt.holds)+1 {
+				t.Errorf("%d checked, %+v, want %v broken", f.checked, f.violations, tt.broken)
+			}
+		})
+	}
+}
+
+// assignment is a hold as it is stored: picked up at the departure, live unless
+// it was undone.
+func (h flown) assignment(transactionID, packageID string) record.Record[drone.Assignment] {
+	at := func(minute int) time.Time { return time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC) }
+	r := record.Record[drone.Assignment]{ID: transactionID, TransactionID: transactionID,
+		Journal: []record.Entry{{Change: record.Created, TransactionID: transactionID, At: at(h.made)}}}
+	r.Content.PackageDetail.ID = packageID
+	r.Content.Flight = drone.Flight{DroneID: "d", Zone: "z", DepartAt: at(h.depart), PickupAt: at(h.depart), ArriveAt: at(h.arrive)}
+	if h.undone != 0 {
+		r.TransactionID = ""
+		r.Journal = append(r.Journal, record.Entry{Change: record.Deleted, TransactionID: transactionID, At: at(h.undone)})
+	}
+	return r
+}
+
+// Ensure two drones for one package are found as they came about: the first one
+// flies, its client cancels, everything is undone by the book, and the next
+// order for the package gets a drone of its own. Nothing else is wrong.
+func TestTwoDronesForOnePackage(t *testing.T) {
+	s := valid(t)
+	pickedUpBeforeTheUndo(recordOf(s.Assignments, "first-owner"))
+	// The second owner's pickup stays behind the first one's.
+	var broken []string
+	for _, i := range Check(s).Invariants {
+		for _, v := range i.Violations {
+			broken = append(broken, i.Name+" "+v.What+" "+v.ID)
+		}
+	}
+	if !slices.Equal(broken, []string{"packages two drones second-owner", "grounded undone in the air first-owner", "grounded package let go first-owner"}) {
+		t.Errorf("broken: %v", broken)
+	}
+}

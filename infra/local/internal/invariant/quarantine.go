@@ -1,0 +1,95 @@
+package invariant
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/quarantine"
+)
+
+// envelopeOf returns what an entry of the quarantine holds. It is false for what
+// nobody can read.
+func envelopeOf(e *quarantine.Entry) (message.Envelope, bool) {
+	body, err := e.Bytes()
+	if err != nil {
+		return message.Envelope{}, false
+	}
+	m, err := message.Decode(body)
+	return m, err == nil
+}
+
+// isDeadLetter reports whether an entry is one of a queue's dead letters: Service
+// Bus gave up on delivering the message, in an outage, say.
+func (x *index) isDeadLetter(e *quarantine.Entry) bool {
+	return slices.ContainsFunc(x.Queues, func(q Queue) bool { return e.Source == quarantine.DeadLetterSource(q.Name) })
+}
+
+// endedInQuarantine returns the operations that have ended there, because they
+// were too old or too large to be run. The dead letters don't count: what they
+// ask for is put on record besides.
+func (x *index) endedInQuarantine() map[string]bool {
+	ended := map[string]bool{}
+	for i := range x.Quarantine {
+		if e := &x.Quarantine[i]; !x.isDeadLetter(e) {
+			if m, ok := envelopeOf(e); ok && m.Operation != "" {
+				ended[m.OperationID] = true
+			}
+		}
+	}
+	return ended
+}
+
+// checkQuarantine wants the poison to be there, dead letters whose transaction
+// goes on without them, and operations that have ended there. It compares bodies:
+// where an event ends up on the hub, and how often an unacknowledged one is sent,
+// is not its sender's to know.
+func checkQuarantine(x *index, f *findings) {
+	left := map[string]bool{} // not found yet
+	for _, hash := range x.Poison {
+		left[hash] = true
+	}
+	poison := maps.Clone(left)
+	seen := map[string]bool{}
+	for i := range x.Quarantine {
+		e := &x.Quarantine[i]
+		f.checked++
+		body, err := e.Bytes()
+		hash := BodyHash(body)
+		if err != nil {
+			f.broken(e.ID, "quarantine", "%v", err)
+			continue
+		}
+		key := e.Source + "/" + e.ID
+		if seen[key] {
+			f.broken(e.ID, "quarantine", "it is there twice")
+			continue
+		}
+		seen[key] = true
+		if poison[hash] {
+			delete(left, hash)
+			continue
+		}
+		x.checkKeptMessage(e, f)
+	}
+	for hash := range sorted(left) {
+		f.checked++
+		f.broken(hash, "poison lost", "a body with this SHA-256 was put on the hub, and is not in the quarantine")
+	}
+}
+
+// checkKeptMessage looks at an entry that is no poison. A wake that came to no
+// transaction is as bad as any other: it was sent for one.
+func (x *index) checkKeptMessage(e *quarantine.Entry, f *findings) {
+	m, readable := envelopeOf(e)
+	dead := x.isDeadLetter(e) && x.transactions[m.TransactionID] != nil
+	switch {
+	case !readable || !dead && !x.quarantined[m.OperationID]:
+		f.broken(cmp.Or(e.TransactionID, e.ID), "not poison", "%s from %s is no poison: %s %s", e.ID, e.Source, e.Reason, e.Detail)
+	case dead && m.Operation != "":
+		if _, recorded := x.recorded(m.TransactionID, m.OperationID); !recorded {
+			f.broken(m.TransactionID, "not on record", "its %s %s is in the quarantine as %s, and nobody has put it on record", m.Operation, m.OperationID, e.ID)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package cosmosdb
+
+import (
+	"context"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/progress"
+	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// OutsideOperations keeps the operations that are on record outside of their
+// transactions, beside the requests: it implements runner.Outside and
+// progress.Outside.
+type OutsideOperations struct{ c *Container }
+
+var (
+	_ runner.Outside   = (*OutsideOperations)(nil)
+	_ progress.Outside = (*OutsideOperations)(nil)
+)
+
+// NewOutsideOperations returns the store of those operations.
+func NewOutsideOperations(db *Database) (*OutsideOperations, error) {
+	c, err := db.Container(RequestsContainer)
+	return &OutsideOperations{c}, err
+}
+
+// Create stores an operation unless it is there already.
+func (s *OutsideOperations) Create(ctx context.Context, o workflow.OutsideOperation) error {
+	doc, err := encode(o, "create operation", o.ID)
+	if err != nil {
+		return err
+	}
+	_, err = s.c.Create(ctx, o.ID, o.ID, doc)
+	if failure.Is(err, failure.Conflict) {
+		return nil
+	}
+	return err
+}
+
+// Read returns an operation by its OperationID.
+func (s *OutsideOperations) Read(ctx context.Context, operationID string) (workflow.OutsideOperation, error) {
+	var o workflow.OutsideOperation
+	id := workflow.OutsideID(operationID)
+	doc, _, err := s.c.Read(ctx, id, id)
+	if err != nil {
+		return o, err
+	}
+	err = decode(doc, &o, "read operation", id)
+	return o, err
+}
