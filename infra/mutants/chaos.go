@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
+)
+
+// chaosAll tries the mutants with runs of chaos, one after the other: a run uses
+// the whole machine.
+func (b *bench) chaosAll(ctx context.Context, mutants []mutant.Mutant, seeds int) ([]result, error) {
+	plain := filepath.Join(b.work, "local")
+	if err := b.buildLocal(ctx, plain, ""); err != nil {
+		return nil, err
+	}
+	var results []result
+	for _, m := range mutants {
+		r, err := b.chaos(ctx, m, plain, seeds)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			r.why = err.Error()
+		}
+		b.show(r)
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// buildLocal builds the local runtime, with the clients and the checker of chaos.
+func (b *bench) buildLocal(ctx context.Context, path, overlay string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", path, "./infra/local")
+	cmd.Dir = b.root
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the local runtime: %w\n%s", err, output)
+	}
+	return nil
+}
+
+// chaos tries a mutant with runs of chaos until one finds a broken promise. Only
+// the handler has the fault, or only the local runtime: who judges does it by the
+// source as it is. The error says that there was no run to judge by.
+func (b *bench) chaos(ctx context.Context, m mutant.Mutant, local string, seeds int) (result, error) {
+	r := result{mutant: m, chaos: true}
+	overlay, err := b.overlay(m)
+	if err != nil {
+		return r, err
+	}
+	env := append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	if m.InRuntime() {
+		env = os.Environ()
+		local = filepath.Join(b.work, m.Name, "local")
+		if err := b.buildLocal(ctx, local, overlay); err != nil {
+			return r, fmt.Errorf("mutant %s: %w", m.Name, err)
+		}
+	}
+	dir := filepath.Join(b.work, m.Name, "run")
+	for seed := 1; seed <= seeds; seed++ {
+		args := append([]string{"chaos", "-json", "-dir", dir, "-seed", strconv.Itoa(seed), "-settle", "90s"}, m.Chaos...)
+		cmd := exec.CommandContext(ctx, local, args...)
+		cmd.Dir, cmd.Env = b.root, env
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		ended := cmd.Run()
+		if ctx.Err() != nil {
+			return r, ctx.Err()
+		}
+		report, err := lastReport(stdout.Bytes())
+		if err != nil {
+			return r, fmt.Errorf("chaos with mutant %s: %w: %w\n%s", m.Name, err, ended, stderr.Bytes())
+		}
+		if broken := report.broken(); len(broken) > 0 {
+			r.killedBy = fmt.Sprintf("%s (seed %d)", strings.Join(broken, ", "), seed)
+			return r, nil
+		}
+		_ = os.RemoveAll(dir) // the next run makes its own
+	}
+	r.why = fmt.Sprintf("no promise was broken in %d runs of chaos; %s was to be", seeds, m.Invariant)
+	return r, nil
+}
+
+// report is what is read of a report of chaos.
+type report struct {
+	Settled    bool
+	Findings   []struct{ What string }
+	Invariants struct {
+		Invariants []struct {
+			Name       string
+			Violations []struct{ What string }
+		}
+	}
+}
+
+// unsettled and findings are broken promises that are no invariant of what is
+// stored: not all came to rest, and what clients saw.
+const (
+	unsettled = "not settled"
+	findings  = "findings"
+)
+
+// broken returns the names of what was broken. A bound of the run that is not
+// reached is not among them: it says that the run proves little.
+func (r *report) broken() []string {
+	var names []string
+	for _, i := range r.Invariants.Invariants {
+		if len(i.Violations) > 0 {
+			names = append(names, i.Name)
+		}
+	}
+	if len(r.Findings) > 0 {
+		names = append(names, findings)
+	}
+	if !r.Settled && !slices.Contains(names, "accepted") {
+		names = append(names, unsettled)
+	}
+	return names
+}
+
+// lastReport reads the report of this app, the last object of the output that has
+// one.
+func lastReport(output []byte) (*report, error) {
+	var last *report
+	lines := bufio.NewScanner(bytes.NewReader(output))
+	lines.Buffer(nil, 256<<20)
+	for lines.Scan() {
+		var object struct{ Report *report }
+		if json.Unmarshal(lines.Bytes(), &object) == nil && object.Report != nil {
+			last = object.Report
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if last == nil {
+		return nil, fmt.Errorf("the run ended without a report")
+	}
+	return last, nil
+}

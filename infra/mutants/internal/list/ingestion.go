@@ -1,0 +1,103 @@
+package list
+
+import "github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
+
+// ingestion are faults on the way to the hub.
+var ingestion = []mutant.Mutant{
+	{
+		Name: "accepted-without-the-hub", Breaks: "A request is answered 202 before the hub has acknowledged its event.",
+		File:   "shared/ingest/writer.go",
+		Before: "select {\n\tcase err := <-done:\n\t\treturn err\n\tcase <-ctx.Done():\n\t\treturn fmt.Errorf(\"%w: %w\", ErrUnacknowledged, context.Cause(ctx))\n\t}",
+		After:  "_ = done\n\treturn nil",
+		Tests:  in("./shared/ingest"), Invariant: "accepted",
+	},
+	{
+		Name: "failed-batch-is-acknowledged", Breaks: "The callers of a batch that failed are told that it is on the hub.",
+		File:   "shared/ingest/lane.go",
+		Before: "w.done <- err", After: "w.done <- nil",
+		Tests: in("./shared/ingest"), Invariant: "accepted",
+	},
+	{
+		Name: "full-buffer-drops", Breaks: "An event for which there is no place is dropped without a word.",
+		File:   "shared/ingest/lane.go",
+		Before: "return nil, ErrBusy", After: "taken := make(chan error, 1)\n\t\ttaken <- nil\n\t\treturn taken, nil",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "reused-key-accepted", Breaks: "Another content under a key or an id that is taken is accepted.",
+		File:   "shared/ingest/accept.go",
+		Before: `return Result{}, fmt.Errorf("%s transaction %s: %w", r.Operation, r.TransactionID, other)`, After: "return s.send(ctx, r, in, other == nil)",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "repeat-is-a-new-operation", Breaks: "A repeated request gets an operation of its own.",
+		File:   "shared/ingest/accept.go",
+		Before: "return s.send(ctx, kept, in, kept.OperationID != r.OperationID)", After: "return s.send(ctx, r, in, kept.OperationID != r.OperationID)",
+		Tests: in("./shared/ingest"), Invariant: "requests",
+	},
+	{
+		Name: "changed-request-is-another", Breaks: "A repeat is known by the current request, which may have been changed.",
+		File:   "shared/ingest/accept.go",
+		Before: "same := delivery.Hash == r.Hash\n", After: "same := p.Revision <= 1 && sameJSON(p.Request, in.Body)\n",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "change-by-a-stranger", Breaks: "An operation on another's transaction is accepted.",
+		File:   "shared/ingest/change.go",
+		Before: "known && !workflow.Owns(owner, in.Caller)", After: "known && !workflow.Owns(owner, owner)",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "old-id-is-young", Breaks: "An id is taken for known however old it is.",
+		File:   "shared/ingest/known.go",
+		Before: "return at, age < retention && age > -clockSkew", After: "return at, age < 100*retention && age > -clockSkew",
+		Tests: in("./shared/ingest"),
+	},
+}
+
+// relays are faults on the way from the hub to the queue.
+var relays = []mutant.Mutant{
+	{
+		Name: "position-before-the-hand-over", Breaks: "The position is stored before the events are handed over.",
+		File:   "shared/relay/relay.go",
+		Before: "if err := s.handOver(ctx, b); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t\thandedOver = true",
+		After:  "at.sequence, at.savedAt = last, s.c.Now()\n\t\t\tif _, err := s.save(ctx, b, at); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t\treturn s.handOver(ctx, b)",
+		Tests:  in("./shared/relay"), Invariant: "accepted",
+	},
+	{
+		Name: "gap-not-filled", Breaks: "What the trigger has skipped stays on the hub.",
+		File:   "shared/relay/relay.go",
+		Before: "at, err := s.fillGap(ctx, b)", After: "at, err := s.position(ctx, b, false)",
+		Tests: in("./shared/relay"), Invariant: "accepted",
+	},
+	{
+		Name: "unreadable-dropped", Breaks: "An event that can't be read goes nowhere.",
+		File:   "shared/relay/relay.go",
+		Before: "if err := s.keep(ctx, b, e, quarantine.ReasonUnreadable, err); err != nil {", After: "if err == nil {",
+		Tests: in("./shared/relay"), Invariant: "quarantine",
+	},
+	{
+		Name: "unsent-counts-as-relayed", Breaks: "A batch that the queue did not take counts as handed over.",
+		File:   "shared/relay/relay.go",
+		Before: `return fmt.Errorf("relay %d events of partition %s: %w", len(messages), b.Partition, err)`, After: "return nil",
+		Tests: in("./shared/relay"), Invariant: "accepted",
+	},
+	{
+		Name: "one-message-per-transaction", Breaks: "The operations of one transaction have the same MessageID.",
+		File:   "shared/relay/relay.go",
+		Before: "MessageID: envelope.OperationID", After: "MessageID: envelope.TransactionID",
+		Tests: in("./shared/relay"), Invariant: "operations",
+	},
+	{
+		Name: "position-goes-back", Breaks: "A late batch takes the position back.",
+		File:   "shared/relay/relay.go",
+		Before: "if at.sequence >= last {", After: "if at.sequence == last {",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "catch-up-runs-ahead", Breaks: "CatchUp works beside a trigger that is working off a backlog.",
+		File:   "shared/relay/catchup.go",
+		Before: "err != nil || at.savedAt.After(quiet)", After: "err != nil",
+		Tests: in("./shared/relay"),
+	},
+}

@@ -1,0 +1,17 @@
+// Package list is the list of the mutants. A mutant whose place in the source has
+// changed is mended here, together with that change: its test says which.
+package list
+
+import (
+	"slices"
+
+	"github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
+)
+
+// All returns all mutants, those of one package together.
+func All() []mutant.Mutant {
+	return slices.Concat(workflows, runners, ingestion, relays, backends, adapters, handlers, runtimes, checkers)
+}
+
+// in names the packages with the tests.
+func in(packages ...string) []string { return packages }

@@ -1,0 +1,71 @@
+package list
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+const root = "../../../.."
+
+var name = regexp.MustCompile(`^[a-z]+('s)?(-[a-z]+('s)?)*$`)
+
+// Ensure each mutant can still be put into the source, and names what there is.
+func TestMutantsApply(t *testing.T) {
+	mutants, rules := All(), invariants(t)
+	if len(mutants) < 60 {
+		t.Errorf("there are %d mutants, fewer than 60", len(mutants))
+	}
+	seen := map[string]bool{}
+	for _, m := range mutants {
+		if !name.MatchString(m.Name) || seen[m.Name] || m.Breaks == "" {
+			t.Errorf("mutant %q: a name of its own, or what is wrong with it, is missing", m.Name)
+		}
+		seen[m.Name] = true
+		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.File)))
+		if err != nil {
+			t.Errorf("mutant %s: %v", m.Name, err)
+			continue
+		}
+		if _, err := m.Change(string(source)); err != nil {
+			t.Error(err)
+		}
+		if m.Invariant != "" && !rules[m.Invariant] || len(m.Tests) == 0 && m.Invariant == "" {
+			t.Errorf("mutant %s: no tests, or an invariant %q that there is not", m.Name, m.Invariant)
+		}
+		for _, folder := range m.Tests {
+			if tests, _ := filepath.Glob(filepath.Join(root, folder, "*_test.go")); len(tests) == 0 {
+				t.Errorf("mutant %s: %s has no tests", m.Name, folder)
+			}
+		}
+	}
+}
+
+// invariants are the names of the invariants of chaos, as its checker lists them.
+func invariants(t *testing.T) map[string]bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "infra/local/internal/invariant/check.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CompositeLit); ok && c.Type == nil && len(c.Elts) == 3 {
+			if text, ok := c.Elts[0].(*ast.BasicLit); ok {
+				if value, err := strconv.Unquote(text.Value); err == nil {
+					names[value] = true
+				}
+			}
+		}
+		return true
+	})
+	if !names["accepted"] {
+		t.Fatal("the invariants are listed in another way")
+	}
+	return names
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
+)
+
+// tableHead is what stands above the table.
+const tableHead = `# Mutants
+
+Small faults, each put into a copy of the source, and what noticed it: a test, and for those that break an invariant a run of
+chaos as well, with the invariants that it found broken. Written by ` + "`go run ./infra/mutants -table docs/evidence/mutants.md`" + `,
+and by the same with ` + "`-chaos`" + `; what was not tried, or not noticed, is a dash.
+
+| mutant | what is wrong with it | file | killed by the test | breaks | chaos found broken |
+|---|---|---|---|---|---|
+`
+
+// untried is the cell of what was not tried, or not noticed.
+const untried = "–"
+
+// writeTable writes a row for each of the mutants: what the results say, or else
+// what the file said before.
+func writeTable(path string, mutants []mutant.Mutant, results []result) error {
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	tests, runs := cells(string(before))
+	for _, r := range results {
+		into := tests
+		if r.chaos {
+			into = runs
+		}
+		into[r.mutant.Name] = r.killedBy
+	}
+	var b strings.Builder
+	b.WriteString(tableHead)
+	for _, m := range mutants {
+		b.WriteString(row(m.Name, m.Breaks, m.File, tests[m.Name], m.Invariant, runs[m.Name]))
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o644)
+}
+
+// row writes a row of the table; cells reads it.
+func row(columns ...string) string {
+	for i, c := range columns {
+		if c == "" {
+			columns[i] = untried
+		}
+	}
+	return fmt.Sprintf("| %s |\n", strings.Join(columns, " | "))
+}
+
+// cells returns what a table says of each mutant: the test, and the run of chaos.
+func cells(table string) (tests, runs map[string]string) {
+	tests, runs = map[string]string{}, map[string]string{}
+	for line := range strings.Lines(table) {
+		columns := strings.Split(strings.Trim(line, "|\n "), " | ")
+		if len(columns) != 6 {
+			continue
+		}
+		for column, into := range map[int]map[string]string{3: tests, 5: runs} {
+			if cell := columns[column]; cell != untried {
+				into[columns[0]] = cell
+			}
+		}
+	}
+	return tests, runs
+}
