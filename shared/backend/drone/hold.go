@@ -71,15 +71,17 @@ func (d Drone) HeldAt(now time.Time) (Hold, bool) {
 }
 
 // FreeFor reports whether no other transaction than this has d in w, and there
-// is room for one more hold.
+// is room for one more hold, once those are dropped that are over at now. Those
+// count for w all the same: it may have begun a moment before now.
 func (d Drone) FreeFor(transactionID string, w Window, now time.Time) bool {
 	others := 0
 	for _, h := range d.Holds {
-		if h.TransactionID == transactionID || h.Until <= now.UnixMilli() {
-			continue
-		}
-		if others++; h.overlaps(w) {
+		switch {
+		case h.TransactionID == transactionID:
+		case h.overlaps(w):
 			return false
+		case h.Until > now.UnixMilli():
+			others++
 		}
 	}
 	return others+2 <= maxHolds // a change needs two

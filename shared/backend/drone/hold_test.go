@@ -49,6 +49,18 @@ func TestHolds(t *testing.T) {
 	}
 }
 
+// Ensure that a drone is not lent for a window that began while another had it,
+// also if that is over by the time the drone is read.
+func TestHoldThatEndsBetweenPlanAndRead(t *testing.T) {
+	planned := time.UnixMilli(1_000_000)
+	var d Drone
+	d.hold("first", planned.Add(-time.Second), Window{planned.Add(-time.Second).UnixMilli(), planned.Add(16 * time.Millisecond).UnixMilli()})
+	w := Window{planned.UnixMilli(), planned.Add(time.Second).UnixMilli()}
+	if d.FreeFor("second", w, planned.Add(20*time.Millisecond)) {
+		t.Errorf("free for %+v beside %+v", w, d.Holds)
+	}
+}
+
 func TestADroneTakesABoundedNumberOfHolds(t *testing.T) {
 	now := time.UnixMilli(1_000_000)
 	var d Drone
