@@ -25,6 +25,7 @@ const answerGrace = 20 * time.Second
 type App struct {
 	settings  settings.Settings
 	logger    *slog.Logger
+	now       func() time.Time
 	services  services
 	events    *customhandler.Events
 	readiness *readiness
@@ -81,7 +82,7 @@ func assemble(s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
 	app := &App{
-		settings: s, logger: logger, services: services, writer: writer, gate: gate, undeliverable: p.undeliverable,
+		settings: s, logger: logger, now: p.now, services: services, writer: writer, gate: gate, undeliverable: p.undeliverable,
 		readiness: newReadiness(p.checks, p.now, logger),
 	}
 	app.functions = app.running(app.table())

@@ -9,10 +9,9 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
-const (
-	requestPath = "/deliveryrequests"
-	changeBody  = `{"deliverBy":"2126-05-04T15:00:00Z"}`
-)
+const requestPath = "/deliveryrequests"
+
+var changeBody = `{"deliverBy":"` + pickupTime.Add(5*time.Hour).Format(time.RFC3339) + `"}`
 
 // large is a body over every limit.
 var large = `{"ownerId":"` + strings.Repeat("x", message.MaxBody) + `"}`
@@ -32,7 +31,8 @@ func requestExchanges(t *testing.T, c *contract) {
 		exchange{"post an unknown field", "POST", requestPath, strings.Replace(deliveryBody, "ownerId", "owner", 1), nil, 400, false},
 		exchange{"post no weight", "POST", requestPath, strings.Replace(deliveryBody, "2.5", "0", 1), nil, 400, false},
 		exchange{"post an odd latitude", "POST", requestPath, strings.Replace(deliveryBody, "47.64", "91", 1), nil, 400, false},
-		exchange{"post a delivery before its pickup", "POST", requestPath, strings.Replace(deliveryBody, "2126-05-04T14:00:00+02:00", "2126-05-04T09:00:00Z", 1), nil, 400, true},
+		exchange{"post a delivery before its pickup", "POST", requestPath, strings.Replace(deliveryBody, "+02:00", "+05:00", 1), nil, 400, true},
+		exchange{"post a pickup far ahead", "POST", requestPath, strings.Replace(deliveryBody, pickupTime.Format("2006"), "2126", 1), nil, 400, true},
 		exchange{"post no JSON", "POST", requestPath, "{", nil, 400, false},
 		exchange{"post too much", "POST", requestPath, large, nil, 413, false},
 		exchange{"post text", "POST", requestPath, deliveryBody, text, 415, false},

@@ -4,13 +4,19 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/progress"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-const deliveryBody = `{"ownerId":"owner-1","pickup":{"latitude":47.64,"longitude":-122.13},
- "dropOff":{"latitude":47.61,"longitude":-122.33,"altitude":30},"pickupTime":"2126-05-04T10:00:00Z","deliverBy":"2126-05-04T14:00:00+02:00",
+// pickupTime is of all requests here, and within the horizon.
+var pickupTime = time.Now().UTC().Truncate(time.Second).Add(20 * 24 * time.Hour)
+
+// deliveryBody asks for a delivery within two hours, in another zone.
+var deliveryBody = `{"ownerId":"owner-1","pickup":{"latitude":47.64,"longitude":-122.13},
+ "dropOff":{"latitude":47.61,"longitude":-122.33,"altitude":30},"pickupTime":"` + pickupTime.Format(time.RFC3339) + `",
+ "deliverBy":"` + pickupTime.Add(2*time.Hour).In(time.FixedZone("", 2*60*60)).Format(time.RFC3339) + `",
  "confirmationRequired":"FingerPrint","packageInfo":{"packageId":"package-1","size":"Small","weightKg":2.5,"tag":"fragile"}}`
 
 // post sends a request, has it relayed and worked on, and returns its receipt.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/gorilla/mux"
 	"go.opentelemetry.io/otel/trace"
@@ -49,13 +50,13 @@ func (a *App) ingestEndpoints() []endpoint {
 	return []endpoint{
 		{http.MethodPost, requestsPath, a.accept(func(ctx context.Context, in ingest.Input, _, key string) (ingest.Result, error) {
 			return s.Post(ctx, in, key)
-		}, request)},
+		}, a.request)},
 		{http.MethodPut, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, _ string) (ingest.Result, error) {
 			return s.Put(ctx, id, in)
-		}, request)},
+		}, a.request)},
 		{http.MethodPatch, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error) {
 			return s.Patch(ctx, id, in, key)
-		}, change)},
+		}, a.change)},
 		{http.MethodDelete, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error) {
 			return s.Delete(ctx, id, in, key)
 		}, nothing)},
@@ -122,21 +123,25 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-func request(body []byte) (json.RawMessage, error) {
-	r, err := delivery.Parse(body)
+// request reads a client's request. It alone knows how far ahead pickups are taken:
+// what was accepted is never refused for that.
+func (a *App) request(body []byte) (json.RawMessage, error) {
+	r, err := delivery.Parse(body, a.latestPickup())
 	if err != nil {
 		return nil, err
 	}
 	return r.Canonical()
 }
 
-func change(body []byte) (json.RawMessage, error) {
-	c, err := delivery.ParseChange(body)
+func (a *App) change(body []byte) (json.RawMessage, error) {
+	c, err := delivery.ParseChange(body, a.latestPickup())
 	if err != nil {
 		return nil, err
 	}
 	return c.Canonical()
 }
+
+func (a *App) latestPickup() time.Time { return a.now().Add(a.settings.PickupHorizon) }
 
 func nothing([]byte) (json.RawMessage, error) { return nil, nil }
 

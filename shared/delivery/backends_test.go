@@ -81,7 +81,7 @@ func newBusiness(t *testing.T) *business {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.client.Close)
-	parsed, err := delivery.Parse([]byte(request))
+	parsed, err := delivery.Parse([]byte(request), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestTheAccountDecides(t *testing.T) {
 func TestADroneDecides(t *testing.T) {
 	b := newBusiness(t)
 	b.account(account.Active)
-	heavy, err := delivery.Parse([]byte(request))
+	heavy, err := delivery.Parse([]byte(request), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,9 +24,9 @@ type changeBody struct {
 	DeliverBy  *string             `json:"deliverBy"`
 }
 
-// ParseChange reads a change from JSON, as strictly as Parse reads a request.
-// Whether the times fit the rest of the request is seen by Merge.
-func ParseChange(data []byte) (Change, error) {
+// ParseChange reads a change from JSON, as strictly as Parse reads a request, and
+// with the same limit. Whether the times fit the rest of the request is seen by Merge.
+func ParseChange(data []byte, latest time.Time) (Change, error) {
 	var body changeBody
 	faults, err := value.Decode(data, &body)
 	if err != nil {
@@ -41,6 +41,7 @@ func ParseChange(data []byte) (Change, error) {
 	}
 	if body.PickupTime != nil {
 		change.PickupTime = new(faults.Time("/pickupTime", body.PickupTime))
+		checkHorizon(faults, *change.PickupTime, latest)
 	}
 	if body.DeliverBy != nil {
 		change.DeliverBy = new(faults.Time("/deliverBy", body.DeliverBy))

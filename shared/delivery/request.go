@@ -54,9 +54,11 @@ type packageBody struct {
 
 // Parse reads a request from JSON. It is strict: unknown fields, fields given
 // twice and names in another case are refused. expedited (false),
-// confirmationRequired (None), altitude (0) and tag (none) may be left out. The
-// error is a *problem.Problem that lists every field at fault.
-func Parse(data []byte) (Request, error) {
+// confirmationRequired (None), altitude (0) and tag (none) may be left out.
+// latest is the latest pickupTime that is taken; the zero time is no limit, for
+// what was accepted before: the limit is for clients alone. The error is a
+// *problem.Problem that lists every field at fault.
+func Parse(data []byte, latest time.Time) (Request, error) {
 	var body requestBody
 	faults, err := value.Decode(data, &body)
 	if err != nil {
@@ -73,6 +75,7 @@ func Parse(data []byte) (Request, error) {
 			value.Confirmations, value.NoConfirmation),
 		PackageInfo: body.PackageInfo.info(faults, "/packageInfo"),
 	}
+	checkHorizon(faults, request.PickupTime, latest)
 	checkOrder(faults, request.PickupTime, request.DeliverBy)
 	if err := faults.Err(); err != nil {
 		return Request{}, err
@@ -90,6 +93,14 @@ func (b *packageBody) info(faults *value.Faults, pointer string) PackageInfo {
 		Size:      faults.OneOf(pointer+"/size", b.Size, value.Sizes, ""),
 		WeightKg:  faults.Positive(pointer+"/weightKg", b.WeightKg),
 		Tag:       faults.Text(pointer+"/tag", b.Tag, value.MaxTag),
+	}
+}
+
+// checkHorizon notes a pickup that is after the latest one, if there is such a
+// limit. deliverBy needs none: nothing is held for it, and no document lives by it.
+func checkHorizon(faults *value.Faults, pickup, latest time.Time) {
+	if !latest.IsZero() && pickup.After(latest) {
+		faults.Add("/pickupTime", "must not be after %s, further ahead than deliveries are taken", latest.UTC().Format(time.RFC3339))
 	}
 }
 

@@ -42,7 +42,7 @@ func faults(err error) []string {
 }
 
 func TestParse(t *testing.T) {
-	got, err := Parse([]byte(full))
+	got, err := Parse([]byte(full), time.Time{})
 	want := Request{
 		OwnerID:              "owner-1",
 		Pickup:               Location{Latitude: 47.6, Longitude: -122.3, Altitude: 12.5},
@@ -100,7 +100,7 @@ func TestParseListsEveryFault(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Parse([]byte(tt.body))
+			got, err := Parse([]byte(tt.body), time.Time{})
 			if err == nil {
 				t.Fatalf("accepted: %+v", got)
 			}
@@ -111,9 +111,52 @@ func TestParseListsEveryFault(t *testing.T) {
 	}
 }
 
+// Ensure that a pickup is taken up to the limit and no later, that it is one fault
+// of all, and that deliverBy has no limit.
+func TestPickupHorizon(t *testing.T) {
+	const pickup = "2026-01-31T16:00:00+01:00"
+	latest := time.Date(2026, 1, 31, 15, 0, 0, 0, time.UTC)
+	tooFar := with(t, pickup, "2026-01-31T15:00:00.000000001Z")
+	for _, tt := range []struct {
+		name, body string
+		latest     time.Time
+		want       []string
+	}{
+		{"at the limit", full, latest, nil},
+		{"past it", tooFar, latest, []string{"/pickupTime"}},
+		{"no limit", with(t, pickup, "2026-01-31T17:00:00Z"), time.Time{}, nil},
+		{"deliverBy years ahead", with(t, "2026-01-31T18:00:00.5Z", "9998-01-01T00:00:00Z"), latest, nil},
+		{"beside others", strings.Replace(tooFar, "1.5", "0", 1), latest, []string{"/packageInfo/weightKg", "/pickupTime"}},
+		{"and after deliverBy", with(t, pickup, "2026-01-31T19:00:00Z"), latest, []string{"/pickupTime", "/deliverBy"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Parse([]byte(tt.body), tt.latest)
+			if diff := cmp.Diff(tt.want, faults(err)); diff != "" {
+				t.Errorf("%v\n%s", err, diff)
+			}
+		})
+	}
+	for change, want := range map[string][]string{
+		`{"pickupTime":"2026-01-31T15:00:00Z"}`:                                        nil,
+		`{"deliverBy":"9998-01-01T00:00:00Z"}`:                                         nil,
+		`{"pickupTime":"2026-01-31T15:00:01Z"}`:                                        {"/pickupTime"},
+		`{"pickupTime":"2026-01-31T15:00:01Z","pickup":{"latitude":99,"longitude":0}}`: {"/pickup/latitude", "/pickupTime"},
+	} {
+		_, err := ParseChange([]byte(change), latest)
+		if diff := cmp.Diff(want, faults(err)); diff != "" {
+			t.Errorf("%s: %v\n%s", change, err, diff)
+		}
+	}
+	_, err := Parse([]byte(tooFar), latest)
+	if p := problem.From(err); len(p.Errors) != 1 ||
+		p.Errors[0].Detail != "must not be after 2026-01-31T15:00:00Z, further ahead than deliveries are taken" {
+		t.Errorf("the client is told %+v", p.Errors)
+	}
+}
+
 func TestParseRefusesWhatIsNoJSON(t *testing.T) {
 	for _, body := range []string{"", " ", "{", full + "{}", "nope", "{\"ownerId\":\"\xff\"}"} {
-		_, err := Parse([]byte(body))
+		_, err := Parse([]byte(body), time.Time{})
 		if p := problem.From(err); p.Type != problem.Malformed.ID {
 			t.Errorf("%q: %v", body, err)
 		}
@@ -130,7 +173,7 @@ func TestCanonicalIsOneForm(t *testing.T) {
 		  "pickupTime":"2026-01-31T15:00:00Z","dropOff":{"longitude":2e0,"latitude":1.50},"pickup":{"longitude":0,"latitude":-0.0,"altitude":0},
 		  "ownerId":"\u006f"}`,
 	} {
-		r, err := Parse([]byte(body))
+		r, err := Parse([]byte(body), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +203,7 @@ func TestParseChange(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := ParseChange([]byte(tt.body))
+			c, err := ParseChange([]byte(tt.body), time.Time{})
 			if diff := cmp.Diff(tt.want, faults(err)); err != nil && diff != "" || (err != nil) != (tt.want != nil) {
 				t.Fatalf("%v\n%s", err, diff)
 			}
@@ -176,7 +219,7 @@ func TestParseChange(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	r, err := Parse([]byte(full))
+	r, err := Parse([]byte(full), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +242,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := Parse(data)
+		r, err := Parse(data, time.Time{})
 		if err != nil {
 			if p := problem.From(err); p.Status != 400 {
 				t.Fatalf("status %d: %v", p.Status, err)
@@ -210,7 +253,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Parse(canonical)
+		again, err := Parse(canonical, time.Time{})
 		if err != nil || again != r {
 			t.Fatalf("%s is read as %+v, %v", canonical, again, err)
 		}
@@ -225,7 +268,7 @@ func FuzzParseChange(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := Parse(merged); err != nil {
+		if _, err := Parse(merged, time.Time{}); err != nil {
 			t.Fatalf("%s: %v", merged, err)
 		}
 		var c Change

@@ -100,11 +100,11 @@ func affected(differ func(before, after Request) bool) func(before, after json.R
 }
 
 func merge(request, change json.RawMessage) (json.RawMessage, error) {
-	r, err := Parse(request)
+	r, err := Parse(request, time.Time{})
 	if err != nil {
 		return nil, fmt.Errorf("read the stored request: %w", err)
 	}
-	c, err := ParseChange(change)
+	c, err := ParseChange(change, time.Time{})
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func step(t *testing.T, name string) workflow.Step {
 
 func canonical(t *testing.T, body string) json.RawMessage {
 	t.Helper()
-	r, err := Parse([]byte(body))
+	r, err := Parse([]byte(body), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,9 @@ type Settings struct {
 	RateLimit RateLimit
 	Telemetry Telemetry
 
+	// PickupHorizon is how far ahead of now the pickup of a request or a change may
+	// be that a client sends.
+	PickupHorizon time.Duration
 	// CarrierDistanceKm is the distance between pickup and drop-off above which
 	// a third-party carrier is needed.
 	CarrierDistanceKm float64

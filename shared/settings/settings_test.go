@@ -65,6 +65,7 @@ func TestDefaults(t *testing.T) {
 		Writer:            settings.Writer{BatchEvents: 500, BatchBytes: 262_144, BufferEvents: 5000},
 		Fleet:             settings.Fleet{Drones: 1000, Zones: 10, SpeedKmh: 60, CapacityKg: 20, TimeScale: 1},
 		Notify:            settings.Notify{Source: "/fabrikam/drone-delivery", GiveUpAfter: 72 * time.Hour, Concurrency: 16},
+		PickupHorizon:     30 * 24 * time.Hour,
 		CarrierDistanceKm: 40,
 		EventConcurrency:  256,
 		Auth:              settings.Auth{Mode: settings.AuthOff},

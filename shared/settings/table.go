@@ -132,6 +132,8 @@ var variables = []variable{
 		decimal(func(s *Settings) *float64 { return &s.Fleet.CapacityKg }, 0.1, 10_000)},
 	{"FLIGHT_TIME_SCALE", "1", "multiplies the time of every flight; 0.001 makes a demo quick",
 		decimal(func(s *Settings) *float64 { return &s.Fleet.TimeScale }, 0.000_001, 10)},
+	{"PICKUP_HORIZON_DAYS", "30", "how far ahead a request's pickupTime may be; what was accepted before is never refused for it",
+		span(func(s *Settings) *time.Duration { return &s.PickupHorizon }, 24*time.Hour, 1, 365)},
 	{"CARRIER_DISTANCE_KM", "40", "distance in km above which a third-party carrier is needed",
 		decimal(func(s *Settings) *float64 { return &s.CarrierDistanceKm }, 0, 40_000)},
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -77,7 +78,7 @@ func canonicalOf(kind workflow.OperationKind, body json.RawMessage) (json.RawMes
 	if kind != workflow.OperationReschedule {
 		return canonicalRequest(body)
 	}
-	c, err := delivery.ParseChange(body)
+	c, err := delivery.ParseChange(body, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (x *index) delivery(id string) *LedgerEntry {
 
 // canonicalRequest returns the one form of a request.
 func canonicalRequest(body json.RawMessage) (json.RawMessage, error) {
-	r, err := delivery.Parse(body)
+	r, err := delivery.Parse(body, time.Time{})
 	if err != nil {
 		return nil, err
 	}

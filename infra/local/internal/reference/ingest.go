@@ -44,7 +44,7 @@ func (a *app) ingestEndpoints(ctx context.Context) []record.Endpoint {
 }
 
 func request(body []byte) (json.RawMessage, error) {
-	r, err := delivery.Parse(body)
+	r, err := delivery.Parse(body, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func request(body []byte) (json.RawMessage, error) {
 }
 
 func change(body []byte) (json.RawMessage, error) {
-	c, err := delivery.ParseChange(body)
+	c, err := delivery.ParseChange(body, time.Time{})
 	if err != nil {
 		return nil, err
 	}
