@@ -14,7 +14,7 @@ type check struct {
 // checks are all of them. TestChecksCanFail has at least one fault for each.
 func checks() []check {
 	return slices.Concat(settingsChecks, functionChecks, entityChecks, databaseChecks, tierChecks, roleChecks,
-		securityChecks, projectChecks, timingChecks, operationChecks, capacityChecks)
+		securityChecks, projectChecks, timingChecks, operationChecks, capacityChecks, flexChecks)
 }
 
 // TestInfrastructureFitsTheCode deploys every scenario and holds it to the code.

@@ -22,7 +22,7 @@ func one(check, say, file, old, new string) fault {
 }
 
 func faults() []fault {
-	return slices.Concat(settingsFaults, functionFaults, entityFaults, roleFaults, securityFaults, projectFaults, timingFaults, operationFaults)
+	return slices.Concat(settingsFaults, functionFaults, entityFaults, roleFaults, securityFaults, projectFaults, timingFaults, operationFaults, flexFaults)
 }
 
 var settingsFaults = []fault{
@@ -33,7 +33,7 @@ var settingsFaults = []fault{
 	one("settings load", "CosmosDB__accountEndpoint", apps, "CosmosDB__accountEndpoint: entities.cosmosEndpoint", "CosmosDB__accountEndpoint: 'x.documents.azure.com'"),
 	one("settings are read", "workflow sets SWEEP_SCHEDULES, which nobody reads", apps, "SWEEP_SCHEDULE:", "SWEEP_SCHEDULES:"),
 	one("settings are read", "backends sets FLEET_DRONE, which nobody reads", apps, "FLEET_DRONES:", "FLEET_DRONE:"),
-	one("settings of another app", "backends sets EVENTHUB_NAME", apps, "OTEL_SERVICE_NAME: 'backends'", "OTEL_SERVICE_NAME: 'backends'\n EVENTHUB_NAME: entities.hub"),
+	one("settings of another app", "backends sets EventHubs__fullyQualifiedNamespace", apps, "OTEL_SERVICE_NAME: 'backends'", "OTEL_SERVICE_NAME: 'backends'\n EventHubs__fullyQualifiedNamespace: entities.eventHubsNamespace"),
 	one("settings of another app", "workflow sets FLIGHT_TIME_SCALE", apps, "OTEL_SERVICE_NAME: 'workflow'", "OTEL_SERVICE_NAME: 'workflow'\n FLIGHT_TIME_SCALE: '1'"),
 	one("settings of the scenario", `workflow sets BACKEND_DRONE_URL to ""`, apps, "BACKEND_DRONE_URL: backendsApi", ""),
 	one("settings of the scenario", "workflow sets BACKEND_AUDIENCE", apps, "BACKEND_AUDIENCE: 'api://${auth.backendsClientId}'", "BACKEND_AUDIENCE: 'api://${auth.workflowClientId}'"),
@@ -55,11 +55,21 @@ var settingsFaults = []fault{
 	one("local settings", "refuses local.settings.json", local, "UseDevelopmentEmulator=true;", "UseDevelopmentEmulator=true;EntityPath=x"),
 }
 
+var flexFaults = []fault{
+	one("site properties", "properties.siteConfig.ftpsState, which Flex Consumption refuses", appFile, "minTlsVersion: '1.2'", "minTlsVersion: '1.2'\n ftpsState: 'Disabled'"),
+	one("site properties", "properties.vnetRouteAllEnabled, which Flex Consumption refuses", appFile, "httpsOnly: true", "httpsOnly: true\n vnetRouteAllEnabled: true"),
+	one("update strategy", "siteUpdateStrategy.type RollingUpdate, not Recreate", sizesFile, "updateStrategy: 'Recreate'", "updateStrategy: 'RollingUpdate'"),
+	one("OTLP endpoints", `sends metrics to the stream "microsoft-otelmetrics"`, "infra/modules/otlp.bicep", "/streams/${metricsStream}/", "/streams/microsoft-otelmetrics/"),
+	one("", "principalType", mainFile, "principalType: 'ServicePrincipal', role: roles.storageBlobDataOwner", "principalType: 'Application', role: roles.storageBlobDataOwner"),
+	one("configuration of a site", "are deployed side by side", appFile, "dependsOn: [appSettings]", ""),
+}
+
 var functionFaults = []fault{
-	one("functions of the apps", "Sweep runs in 0 apps", apps, "  'Sweep'\n", ""),
-	one("functions of the apps", "Sweep runs in 2 apps", apps, "  'Drones'\n", "  'Drones'\n  'Sweep'\n"),
-	one("functions of the apps", "backends lists Drone, and there is no functions/Drone", apps, "'Drones'", "'Drone'"),
-	one("functions of the apps", "workflow lists no functions", appFile, "AzureFunctionsJobHost__functions__${i}", "AzureFunctionsJobHost__functions__${i + 1}"),
+	one("functions of the apps", "Sweep runs in 2 apps", apps, "  'Sweep'\n", ""),
+	one("functions of the apps", "Live runs in 1 apps [workflow], not in 2", apps, "  'Drones'\n  'Deliveries'\n  'Live'\n", "  'Drones'\n  'Deliveries'\n"),
+	one("functions of the apps", "workflow switches off Drone, and there is no functions/Drone", apps, "'Drones'", "'Drone'"),
+	one("functions of the apps", "workflow sets AzureFunctionsJobHost__functions__0: a list", apps, "OTEL_SERVICE_NAME: 'workflow'", "OTEL_SERVICE_NAME: 'workflow'\n AzureFunctionsJobHost__functions__0: 'Ingest'"),
+	one("functions resolve", "backends has Relay, whose eventHubName names %EVENTHUB_NAME%", apps, "EVENTHUB_NAME: entities.hub", ""),
 	one("functions resolve", "names %DELIVERIES_QUEUE%, and sets no DELIVERIES_QUEUE", apps, "DELIVERIES_QUEUE: entities.deliveriesQueue", ""),
 	one("functions resolve", "whose connection is Bus", "functions/Schedule/function.json", `"ServiceBus"`, `"Bus"`),
 	one("functions find their entities", "Relay of workflow listens to delivery-requests/other", "functions/Relay/function.json", "%EVENTHUB_CONSUMER_GROUP%", "other"),

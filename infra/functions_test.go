@@ -18,16 +18,17 @@ var functionChecks = []check{
 	{"always ready instances", alwaysReady},
 }
 
-// listOf are the functions that an app's settings name, in the settings' order.
+// disabledSetting switches a function off (Microsoft Learn, "How to disable
+// functions in Azure Functions"); a list in host.json is for use on a developer's
+// machine (the same, and "host.json reference", functions).
+var disabledSetting = regexp.MustCompile(`^AzureWebJobs\.(.*)\.Disabled$`)
+
+// listOf are the functions that run in an app: those of the package that its
+// settings don't switch off.
 func (w *world) listOf(a *app) []string {
-	var out []string
-	for i := 0; ; i++ {
-		name := a.settings[fmt.Sprintf("AzureFunctionsJobHost__functions__%d", i)]
-		if name == "" {
-			return out
-		}
-		out = append(out, name)
-	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.functions)), func(name string) bool {
+		return a.settings["AzureWebJobs."+name+".Disabled"] == "true"
+	})
 }
 
 // functionsOfTheApps: every function runs in one app, Live and Ready in all.
@@ -35,23 +36,16 @@ func functionsOfTheApps(w *world) []string {
 	var out []string
 	in := map[string][]string{}
 	for _, a := range w.sorted() {
-		list := w.listOf(a)
-		for name := range a.settings {
-			if strings.HasPrefix(name, "AzureFunctionsJobHost__functions__") && !slices.Contains(list, a.settings[name]) {
-				out = append(out, fmt.Sprintf("%s sets %s behind a gap: the list ends before it", a.name, name))
+		for _, name := range slices.Sorted(maps.Keys(a.settings)) {
+			if strings.HasPrefix(name, "AzureFunctionsJobHost__functions__") {
+				out = append(out, fmt.Sprintf("%s sets %s: a list is for use on a developer's machine", a.name, name))
+			}
+			if m := disabledSetting.FindStringSubmatch(name); m != nil && w.functions[m[1]].trigger() == nil {
+				out = append(out, fmt.Sprintf("%s switches off %s, and there is no functions/%[2]s", a.name, m[1]))
 			}
 		}
-		if len(list) == 0 {
-			out = append(out, a.name+" lists no functions, and so runs all")
-		}
-		for _, function := range list {
-			if slices.Contains(in[function], a.name) {
-				out = append(out, fmt.Sprintf("%s lists %s twice", a.name, function))
-			}
+		for _, function := range w.listOf(a) {
 			in[function] = append(in[function], a.name)
-			if _, ok := w.functions[function]; !ok {
-				out = append(out, fmt.Sprintf("%s lists %s, and there is no functions/%[2]s", a.name, function))
-			}
 		}
 	}
 	for _, function := range slices.Sorted(maps.Keys(w.functions)) {
@@ -76,8 +70,10 @@ func functionsOfTheApps(w *world) []string {
 
 var reference = regexp.MustCompile(`%([^%]+)%`)
 
-// functionsResolve: every %SETTING% and every connection of a function.json is
-// set in the app that runs the function.
+// functionsResolve: every %SETTING% of a function.json is set in both apps, since
+// the host resolves those of disabled functions, too, before it leaves these out
+// (FunctionIndexer of the WebJobs SDK makes the trigger's binding first); every
+// connection is set where the function runs.
 func functionsResolve(w *world) []string {
 	var out []string
 	for _, a := range w.sorted() {
@@ -86,20 +82,20 @@ func functionsResolve(w *world) []string {
 	return out
 }
 
-func (w *world) unresolved(where string, functions []string, values map[string]string) []string {
+func (w *world) unresolved(where string, running []string, values map[string]string) []string {
 	var out []string
-	for _, function := range functions {
+	for _, function := range slices.Sorted(maps.Keys(w.functions)) {
 		for _, binding := range w.functions[function].Bindings {
 			for _, field := range slices.Sorted(maps.Keys(binding)) {
 				text, _ := binding[field].(string)
 				for _, m := range reference.FindAllStringSubmatch(text, -1) {
 					if values[m[1]] == "" {
-						out = append(out, fmt.Sprintf("%s runs %s, whose %s names %%%s%%, and sets no %[4]s", where, function, field, m[1]))
+						out = append(out, fmt.Sprintf("%s has %s, whose %s names %%%s%%, and sets no %[4]s", where, function, field, m[1]))
 					}
 				}
 			}
 			connection, ok := binding["connection"].(string)
-			if ok && values[connection] == "" && values[connection+"__fullyQualifiedNamespace"] == "" {
+			if ok && slices.Contains(running, function) && values[connection] == "" && values[connection+"__fullyQualifiedNamespace"] == "" {
 				out = append(out, fmt.Sprintf("%s runs %s, whose connection is %s, and sets neither %[3]s nor %[3]s__fullyQualifiedNamespace", where, function, connection))
 			}
 		}

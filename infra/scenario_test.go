@@ -2,8 +2,11 @@ package infra_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +21,7 @@ type scenario struct {
 	size, auth         string
 	vnet, notify, otlp bool
 	developer          bool
+	overrides          string // JSON, or "" for none
 }
 
 func (s scenario) String() string {
@@ -39,7 +43,7 @@ func scenarios() []scenario {
 	for _, size := range []string{"small", "standard", "large"} {
 		for _, auth := range []string{"entra", "keys"} {
 			for bits := range 16 {
-				out = append(out, scenario{size, auth, bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0})
+				out = append(out, scenario{size, auth, bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0, ""})
 			}
 		}
 	}
@@ -69,6 +73,9 @@ func (s scenario) environment() map[string]string {
 	if s.notify {
 		env["NOTIFY_URL"], env["NOTIFY_SIGNING_KEY"], env["NOTIFY_SIGNING_KEY_PREVIOUS"] = notifyURL, signingKey, previousKey
 	}
+	if s.overrides != "" {
+		env["OVERRIDES"] = s.overrides
+	}
 	if s.developer {
 		env["AZURE_PRINCIPAL_ID"] = developerID
 	}
@@ -80,8 +87,9 @@ var variableInFile = regexp.MustCompile(`\$\{([A-Z_a-z0-9]+)(?:=([^}]*))?\}`)
 
 // parameters reads main.parameters.json as azd does: environment variables are
 // put in, and texts become what the parameter's type wants (Microsoft Learn,
-// "Work with Azure Developer CLI environment variables"). A parameter whose text
-// is empty then and that has a default is left to it.
+// "Work with Azure Developer CLI environment variables"). An object that is null
+// then is left to its default (Azure/azure-dev, bicep_provider.go,
+// loadParameters, ensureParameters).
 func parameters(mainFile, parametersFile string, env map[string]string) (map[string]any, error) {
 	data, err := os.ReadFile(parametersFile)
 	if err != nil {
@@ -111,6 +119,9 @@ func parameters(mainFile, parametersFile string, env map[string]string) (map[str
 			}
 			return parts[2]
 		})
+		if types[name] == "object" && text == "null" {
+			continue
+		}
 		if out[name], err = ofType(text, types[name]); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", parametersFile, name, err)
 		}
@@ -145,9 +156,68 @@ func ofType(text, of string) (any, error) {
 	case "object":
 		var v map[string]any
 		decoder := json.NewDecoder(strings.NewReader(text))
-		return v, decoder.Decode(&v)
+		decoder.UseNumber()
+		err := decoder.Decode(&v)
+		return whole(v), err
 	}
 	return text, nil
+}
+
+// whole makes the numbers of a JSON value ints, the only ones that Bicep has.
+func whole(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name := range v {
+			v[name] = whole(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+	}
+	return v
+}
+
+// TestOverrides takes the road of "azd env set OVERRIDES": what it says wins over
+// the size, and without it the size is as it is.
+func TestOverrides(t *testing.T) {
+	for text, want := range map[string]int64{"": 40, `{"workflow": {"maximumInstanceCount": 77}, "updateStrategy": "RollingUpdate"}`: 77} {
+		s := scenario{size: "small", auth: "keys", overrides: text}
+		w, err := load("..", s)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if got := w.app("workflow").site.At("properties.functionAppConfig.scaleAndConcurrency.maximumInstanceCount"); got != want {
+			t.Errorf("OVERRIDES=%q: %v instances, want %d", text, got, want)
+		}
+		if got := w.app("workflow").site.At("properties.functionAppConfig.scaleAndConcurrency.instanceMemoryMB"); got != int64(2048) {
+			t.Errorf("OVERRIDES=%q: %v MB", text, got)
+		}
+		if said := updateStrategy(w); len(said) > 0 {
+			t.Errorf("OVERRIDES=%q: %s", text, said)
+		}
+	}
+}
+
+// TestParametersAreInTheFile: azd takes a parameter that has a default from
+// main.parameters.json alone, and passes over its own configuration
+// (infra.parameters.NAME) without a word.
+func TestParametersAreInTheFile(t *testing.T) {
+	types, err := paramTypes(filepath.Join("..", "infra", "main.bicep"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Parameters map[string]any }
+	if err := readJSON(filepath.Join("..", "infra", "main.parameters.json"), &file); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(file.Parameters)), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
+		t.Errorf("main.parameters.json has %v, main.bicep %v", got, want)
+	}
 }
 
 // TestEveryScenarioDeploys is the least that must hold: the files evaluate.

@@ -63,13 +63,12 @@ func noKeys(w *world) []string {
 	return out
 }
 
-// encryptedTransport: HTTPS, TLS 1.2 at least, no FTP.
+// encryptedTransport: HTTPS and TLS 1.2 at least. Flex Consumption has no FTP.
 func encryptedTransport(w *world) []string {
 	return w.hold([]mustBe{
 		{"Microsoft.Web/sites", "properties.httpsOnly", true},
 		{"Microsoft.Web/sites", "properties.siteConfig.minTlsVersion", "1.2"},
 		{"Microsoft.Web/sites", "properties.siteConfig.scmMinTlsVersion", "1.2"},
-		{"Microsoft.Web/sites", "properties.siteConfig.ftpsState", "Disabled"},
 		{"Microsoft.EventHub/namespaces", "properties.minimumTlsVersion", "1.2"},
 		{"Microsoft.ServiceBus/namespaces", "properties.minimumTlsVersion", "1.2"},
 		{storageKind, "properties.minimumTlsVersion", "TLS1_2"},

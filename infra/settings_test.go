@@ -18,7 +18,6 @@ var readElsewhere = map[string]string{
 	"APPLICATIONINSIGHTS_CONNECTION_STRING":                    "the host: Microsoft Learn, App settings reference for Azure Functions",
 	"APPLICATIONINSIGHTS_AUTHENTICATION_STRING":                "the host: Microsoft Learn, App settings reference for Azure Functions",
 	"FUNCTIONS_REQUEST_BODY_SIZE_LIMIT":                        "the host: Microsoft Learn, app settings reference for Azure Functions",
-	"AzureFunctionsJobHost__functions__*":                      "the host and the handler: Microsoft Learn, host.json reference, functions, Override host.json values",
 	"AzureWebJobsStorage":                                      "the host: Microsoft Learn, App settings reference for Azure Functions",
 	"AzureWebJobsStorage__accountName":                         "the host: Microsoft Learn, Connecting to host storage with an identity",
 	"AzureWebJobsStorage__blobServiceUri":                      "the host: Microsoft Learn, Connecting to host storage with an identity",
@@ -140,10 +139,8 @@ func settingsOfAnotherApp(w *world) []string {
 	for _, a := range w.sorted() {
 		uses := w.usesOf(a)
 		unused := map[string]bool{
-			"EventHubs__": uses.hub == 0, "EVENTHUB_": uses.hub == 0,
-			"ServiceBus__": len(uses.sends)+len(uses.receives) == 0, "DELIVERIES_": len(uses.sends) == 0,
-			"COMPENSATIONS_": len(uses.sends) == 0, "NOTIFICATIONS_": len(uses.sends) == 0,
-			"BACKEND_": !uses.callsBackends, "NOTIFY_": !uses.notifies, "SWEEP_": !slices.Contains(w.listOf(a), "Sweep"),
+			"EventHubs__": uses.hub == 0, "ServiceBus__": len(uses.sends)+len(uses.receives) == 0,
+			"BACKEND_": !uses.callsBackends, "NOTIFY_": !uses.notifies,
 			"FLEET_": !slices.Contains(uses.containers, "drones"), "FLIGHT_": !slices.Contains(uses.containers, "drones"),
 			"RATE_LIMIT_": !uses.limited,
 		}

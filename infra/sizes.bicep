@@ -32,7 +32,7 @@ type appSize = {
 type size = {
   @description('Decided for good with the first deployment, like the tiers and Standard\'s partitions.')
   zoneRedundant: bool
-  @description('RollingUpdate drains instances before it replaces them, and is a preview; Recreate stops them, which costs repeats and a pause.')
+  @description('Recreate stops instances, which costs repeats and a pause. RollingUpdate drains them before it replaces them; it is a preview, and not for production.')
   updateStrategy: 'RollingUpdate' | 'Recreate'
   eventHubs: {
     sku: 'Standard' | 'Premium'
@@ -71,7 +71,7 @@ var sizes = {
   // 50 requests/s sustained, spikes of 500/s. Costs next to nothing at rest.
   small: {
     zoneRedundant: false
-    updateStrategy: 'RollingUpdate'
+    updateStrategy: 'Recreate'
     eventHubs: {
       sku: 'Standard' // Premium starts at more than all the rest of this size
       units: 1 // 1 MB/s and 1000 events/s in: 500/s x 1.5 KB = 0.75 MB/s
@@ -110,7 +110,7 @@ var sizes = {
   // 10 000 requests/s sustained, spikes of 50 000/s.
   standard: {
     zoneRedundant: true
-    updateStrategy: 'RollingUpdate'
+    updateStrategy: 'Recreate'
     eventHubs: {
       sku: 'Premium' // 40 units of Standard take 40 MB/s: a spike of 50 000/s x 1.5 KB is 75 MB/s
       units: 16 // 75 MB/s / 5 MB/s (a unit takes 5 to 10) = 15; 12 and 16 are to be had
@@ -167,7 +167,7 @@ var sizes = {
   // sustained, spikes of 53 000/s.
   large: {
     zoneRedundant: true
-    updateStrategy: 'RollingUpdate'
+    updateStrategy: 'Recreate'
     eventHubs: {
       sku: 'Premium'
       units: 16 // the most: 16 x 5 MB/s / 1.5 KB = 53 000/s

@@ -90,8 +90,16 @@ var otlpSettings = otlp.enabled ? {
   OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION: 'base2_exponential_bucket_histogram'
   OTLP_AUTH_SCOPE: 'https://monitor.azure.com/.default'
 } : {}
+// The names of entities and the schedule are in both apps: the host resolves the
+// settings in a function.json of a disabled function as well.
 var commonSettings = union({
   AUTH_MODE: auth.mode
+  EVENTHUB_NAME: entities.hub
+  EVENTHUB_CONSUMER_GROUP: entities.consumerGroup
+  DELIVERIES_QUEUE: entities.deliveriesQueue
+  COMPENSATIONS_QUEUE: entities.compensationsQueue
+  NOTIFICATIONS_QUEUE: entities.notificationsQueue
+  SWEEP_SCHEDULE: '*/30 * * * * *'
   CosmosDB__accountEndpoint: entities.cosmosEndpoint
   CosmosDB__credential: 'managedidentity'
   COSMOSDB_DATABASE: entities.database
@@ -114,7 +122,7 @@ module backends 'functionapp.bicep' = {
     updateStrategy: sizing.updateStrategy
     identityId: identities.backends.id
     identityClientId: identities.backends.clientId
-    functions: backendsFunctions
+    disabledFunctions: filter(workflowFunctions, name => !contains(backendsFunctions, name))
     packageContainer: packageContainers.backends
     storage: storage
     applicationInsightsConnectionString: applicationInsightsConnectionString
@@ -175,7 +183,7 @@ module workflow 'functionapp.bicep' = {
     updateStrategy: sizing.updateStrategy
     identityId: identities.workflow.id
     identityClientId: identities.workflow.clientId
-    functions: workflowFunctions
+    disabledFunctions: filter(backendsFunctions, name => !contains(workflowFunctions, name))
     packageContainer: packageContainers.workflow
     storage: storage
     applicationInsightsConnectionString: applicationInsightsConnectionString
@@ -191,15 +199,9 @@ module workflow 'functionapp.bicep' = {
       EventHubs__fullyQualifiedNamespace: entities.eventHubsNamespace
       EventHubs__credential: 'managedidentity'
       EventHubs__clientId: identities.workflow.clientId
-      EVENTHUB_NAME: entities.hub
-      EVENTHUB_CONSUMER_GROUP: entities.consumerGroup
       ServiceBus__fullyQualifiedNamespace: entities.serviceBusNamespace
       ServiceBus__credential: 'managedidentity'
       ServiceBus__clientId: identities.workflow.clientId
-      DELIVERIES_QUEUE: entities.deliveriesQueue
-      COMPENSATIONS_QUEUE: entities.compensationsQueue
-      NOTIFICATIONS_QUEUE: entities.notificationsQueue
-      SWEEP_SCHEDULE: '*/30 * * * * *'
       OTEL_SERVICE_NAME: 'workflow'
     }, backendSettings, notifySettings, rateSettings, otlp.enabled ? {
       OTLP_CLIENT_ID: identities.workflow.clientId

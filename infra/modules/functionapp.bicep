@@ -16,8 +16,8 @@ param zoneRedundant bool
 param updateStrategy string
 param identityId string
 param identityClientId string
-@description('The functions that run in this app, of those in the package.')
-param functions string[]
+@description('The functions of the package that run in another app.')
+param disabledFunctions string[]
 @description('Settings besides those that every app has.')
 param settings object
 param packageContainer string
@@ -68,8 +68,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
     clientAffinityEnabled: false
     keyVaultReferenceIdentity: identityId
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
-    siteConfig: {
-      ftpsState: 'Disabled'
+    siteConfig: { // Flex Consumption refuses most of it, ftpsState too
       minTlsVersion: '1.2'
       scmMinTlsVersion: '1.2'
     }
@@ -91,11 +90,14 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
         alwaysReady: size.alwaysReady
         triggers: { http: { perInstanceConcurrency: size.httpConcurrency } }
       }
+      #disable-next-line BCP037 // documented, but not in the published types up to 2025-03-01
       siteUpdateStrategy: { type: updateStrategy }
     }
   }
 }
 
+// A site takes one change of its configuration at a time: a chain.
+//
 // A publishing password would be a key to the app.
 resource ftp 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = {
   parent: app
@@ -107,6 +109,7 @@ resource scm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01'
   parent: app
   name: 'scm'
   properties: { allow: false }
+  dependsOn: [ftp]
 }
 
 resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
@@ -124,7 +127,8 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     // The host reads a JSON body whole before the handler, which takes 64 KiB,
     // sees any of it.
     FUNCTIONS_REQUEST_BODY_SIZE_LIMIT: '1048576'
-  }, toObject(range(0, length(functions)), i => 'AzureFunctionsJobHost__functions__${i}', i => functions[i]), settings)
+  }, toObject(disabledFunctions, name => 'AzureWebJobs.${name}.Disabled', name => 'true'), settings)
+  dependsOn: [scm]
 }
 
 // Also where it is off: what was on before stays on otherwise.
@@ -151,6 +155,7 @@ resource authSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     } : {}
     login: { tokenStore: { enabled: false } }
   }
+  dependsOn: [appSettings]
 }
 
 output id string = app.id

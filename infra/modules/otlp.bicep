@@ -15,7 +15,8 @@ param applicationInsightsId string
 @description('Who may send telemetry.')
 param publisherIds string[]
 
-var metrics = ['Custom-Metrics-Otel']
+var metricsStream = 'Custom-Metrics-Otel' // declared by the rule, and named by the endpoint
+var metrics = [metricsStream]
 var traces = ['Microsoft-OTel-Traces-Spans', 'Microsoft-OTel-Traces-Events', 'Microsoft-OTel-Traces-Resources']
 
 resource monitorWorkspace 'Microsoft.Monitor/accounts@2023-04-03' = {
@@ -90,4 +91,4 @@ resource publishers 'Microsoft.Authorization/roleAssignments@2022-04-01' = [for 
 
 output monitorWorkspaceId string = monitorWorkspace.id
 output tracesUrl string = '${endpoint.properties.logsIngestion.endpoint}/datacollectionRules/${rule.properties.immutableId}/streams/Microsoft-OTLP-Traces/otlp/v1/traces'
-output metricsUrl string = '${endpoint.properties.metricsIngestion.endpoint}/datacollectionRules/${rule.properties.immutableId}/streams/microsoft-otelmetrics/otlp/v1/metrics'
+output metricsUrl string = '${endpoint.properties.metricsIngestion.endpoint}/datacollectionRules/${rule.properties.immutableId}/streams/${metricsStream}/otlp/v1/metrics'

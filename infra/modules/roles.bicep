@@ -17,6 +17,6 @@ var roles = {
 @description('A role, by id, for a principal.')
 type grant = {
   principalId: string
-  principalType: string
+  principalType: 'User' | 'Group' | 'ServicePrincipal'
   role: string
 }

@@ -7,11 +7,17 @@ import (
 	"strings"
 )
 
-// functionsPrefix is the variable by which the host runs some of the functions
-// of an app only, one variable per function, counted from 0: an override of
-// "functions" in host.json (Microsoft Learn, "host.json reference for Azure
-// Functions", sections "functions" and "Override host.json values").
+// functionsPrefix is the variable by which a host on a developer's machine runs
+// some of the functions of an app only, one variable per function, counted from
+// 0: an override of "functions" in host.json (Microsoft Learn, "host.json
+// reference for Azure Functions", sections "functions" and "Override host.json
+// values").
 const functionsPrefix = "AzureFunctionsJobHost__functions__"
+
+// disabledForms are the variables by which a function is switched off, in Azure
+// and locally (Microsoft Learn, "How to disable functions in Azure Functions").
+// Where a variable's name can't have a dot the platform writes an underscore.
+var disabledForms = []string{"AzureWebJobs.%s.Disabled", "AzureWebJobs_%s_Disabled"}
 
 // maxFunctions bounds the numbers that are looked for.
 const maxFunctions = 100
@@ -108,10 +114,30 @@ func (f Functions) use() uses {
 // FunctionNames returns the names of all functions, sorted.
 func FunctionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// loadFunctions reads the list as the host does: numbers may be missing, and
-// names are compared without their case. A name that no function has must not
-// end the handler: three ends in a row stop the host.
+// loadFunctions reads which functions run as the host does: those that are
+// listed, or all without a list, but those that are switched off. Numbers of the
+// list may be missing, and its names are compared without their case. A name that
+// no function has must not end the handler: three ends in a row stop the host.
 func loadFunctions(getenv func(string) string) Functions {
+	list := listedFunctions(getenv)
+	off := slices.DeleteFunc(FunctionNames(), func(name string) bool { return !disabled(getenv, name) })
+	if len(off) == 0 {
+		return list
+	}
+	if len(list) == 0 {
+		list = FunctionNames()
+	}
+	return slices.DeleteFunc(list, func(name string) bool { return slices.Contains(off, name) })
+}
+
+func disabled(getenv func(string) string, name string) bool {
+	return slices.ContainsFunc(disabledForms, func(form string) bool {
+		value := getenv(fmt.Sprintf(form, name))
+		return value == "1" || strings.EqualFold(value, "true")
+	})
+}
+
+func listedFunctions(getenv func(string) string) Functions {
 	var list Functions
 	for i := range maxFunctions {
 		name := getenv(fmt.Sprint(functionsPrefix, i))

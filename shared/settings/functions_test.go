@@ -72,6 +72,15 @@ func TestFunctionsAreReadAsTheHostReadsThem(t *testing.T) {
 	if err != nil || !s.Functions.Has("Live") || s.Functions.Has("Ingest") || !slices.Equal(s.Functions.Unknown(), []string{"Ingst"}) {
 		t.Errorf("a name of no function: got %s, unknown %s, %v", s.Functions, s.Functions.Unknown(), err)
 	}
+	off := []string{"AzureWebJobs.Live.Disabled", "true", "AzureWebJobs_Relay_Disabled", "1", "AzureWebJobs.Ready.Disabled", "TRUE", "AzureWebJobs.Sweep.Disabled", "false"}
+	s, err = settings.Load(env(off...))
+	if err != nil || s.Functions.Has("Live") || s.Functions.Has("Relay") || s.Functions.Has("Ready") || !s.Functions.Has("Sweep") || len(s.Functions) != len(settings.FunctionNames())-3 {
+		t.Errorf("switched off: got %s, %v", s.Functions, err)
+	}
+	s, err = settings.Load(env(append(off, "AzureFunctionsJobHost__functions__0", "live", "AzureFunctionsJobHost__functions__1", "Ingest")...))
+	if err != nil || s.Functions.String() != "Ingest" {
+		t.Errorf("listed and switched off: got %s, %v", s.Functions, err)
+	}
 	if s, err = settings.Load(env()); err != nil || s.Functions.String() != "all" {
 		t.Errorf("got %s, %v", s.Functions, err)
 	}

@@ -30,8 +30,9 @@ credentials), ` + "`__clientId`" + ` names a user-assigned identity.
 	}
 	b.WriteString(`
 A connection is read if one of the functions that run here needs it. The host, and
-with it the handler, runs those that ` + "`" + functionsPrefix + "0`, `…1`" + ` and so on name, or
-all when there are none.
+with it the handler, runs all functions but those NAME for which
+` + "`" + fmt.Sprintf(disabledForms[0], "NAME") + "`" + ` is true. On a developer's machine a list does it, too: with
+` + "`" + functionsPrefix + "0`, `…1`" + ` and so on only those run that are named there.
 
 | function | connections |
 |---|---|

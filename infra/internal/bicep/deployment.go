@@ -21,7 +21,10 @@ type Resource struct {
 	// the resource that it extends, as a role assignment does.
 	Scope  string
 	Parent string // the parent's id, or ""
-	Module string // the names of the modules around it, with slashes; "" in the file itself
+	// DependsOn are the ids of the resources that dependsOn names; modules aren't
+	// among them.
+	DependsOn []string
+	Module    string // the names of the modules around it, with slashes; "" in the file itself
 	Position
 	// Body is what is sent: location, tags, properties and so on. Its values
 	// are nil, bool, int64, float64, string, Symbol, []any and map[string]any.

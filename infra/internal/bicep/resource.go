@@ -196,13 +196,30 @@ func (r *instance) emit() {
 		}
 	}
 	if x := r.body.property("dependsOn"); x != nil {
-		env.list(x)
+		for _, v := range env.list(x) {
+			out.DependsOn = append(out.DependsOn, idsOf(v)...)
+		}
 	}
 	out.Body = plainValue(r.decl.at, env.value(body)).(map[string]any)
 	r.env.out.add(out, r.decl.existing)
 	for _, child := range r.decl.children {
 		emitAll(r.env.frame.resource(child, r))
 	}
+}
+
+// idsOf are the ids of what dependsOn names, if these are resources.
+func idsOf(v any) []string {
+	switch v := v.(type) {
+	case *instance:
+		return []string{v.id}
+	case collection:
+		var out []string
+		for _, r := range v {
+			out = append(out, r.id)
+		}
+		return out
+	}
+	return nil
 }
 
 func emitAll(v any) {

@@ -16,6 +16,10 @@ import (
 // others it leaves out.
 const functionsSetting = "AzureFunctionsJobHost__functions__"
 
+// disabledSetting, with a function's name, switches it off. It is how the two
+// apps in Azure differ, too.
+const disabledSetting = "AzureWebJobs.%s.Disabled"
+
 // Of the functions, these are in the app of the backends, and these in both apps;
 // all others are in the app of the workflow.
 var (
@@ -45,7 +49,7 @@ func (s *System) startBackends(ctx context.Context, app InstanceConfig, env envi
 	}
 	app.Name = "backends"
 	app.Settings = s.Settings()
-	setFunctions(app.Settings, backends)
+	switchOff(app.Settings, workflow, backends)
 	for _, c := range connections {
 		if c.name != "CosmosDB" {
 			app.Settings[c.name], app.Settings[c.identity] = "", "" // as if not set
@@ -55,7 +59,7 @@ func (s *System) startBackends(ctx context.Context, app InstanceConfig, env envi
 		return fmt.Errorf("start the backends: %w", err)
 	}
 	s.endpoints.Backends = s.Backends.Address()
-	setFunctions(s.set, workflow)
+	switchOff(s.set, backends, workflow)
 	for _, name := range backendURLs {
 		s.set[name] = s.endpoints.BackendsURL() + "/api"
 	}
@@ -81,9 +85,12 @@ func splitFunctions(folder string) (workflow, backends []string, err error) {
 	return workflow, backends, nil
 }
 
-func setFunctions(settings map[string]string, names []string) {
-	for i, name := range names {
-		settings[functionsSetting+strconv.Itoa(i)] = name
+// switchOff disables the functions of another app that aren't in one's own.
+func switchOff(settings map[string]string, others, own []string) {
+	for _, name := range others {
+		if !slices.Contains(own, name) {
+			settings[fmt.Sprintf(disabledSetting, name)] = "true"
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ func TestFunctionsThatAreNamed(t *testing.T) {
 		"one that isn't":   {own: map[string]string{list + "0": "A", list + "1": "Gone"}, want: []string{"A"}, warning: `host.json.functions: there is no function "Gone"`},
 		"only what is not": {own: map[string]string{list + "0": "Gone"}, warning: `there is no function "Gone"`},
 		"one that is off":  {own: map[string]string{list + "0": "a", list + "1": "B", "AzureWebJobs.A.Disabled": "true"}, want: []string{"B"}},
+		"all but two":      {own: map[string]string{"AzureWebJobs.Broken.Disabled": "True", "AzureWebJobs_B_Disabled": "1", "AzureWebJobs.A.Disabled": "no"}, want: []string{"A"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := map[string]string{"local.settings.json": `{"IsEncrypted":false,"Values":{"FUNCTIONS_WORKER_RUNTIME":"custom"` +

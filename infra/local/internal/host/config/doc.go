@@ -6,7 +6,8 @@
 // AzureFunctionsJobHost__a__b sets host.json's value a.b; members of arrays are
 // numbered from 0, and may have gaps. By AzureFunctionsJobHost__functions__0, __1
 // and so on only the functions named are loaded: the others are not even checked.
-// A name without a function is left out, as the real host does without a word;
+// AzureWebJobs.NAME.Disabled leaves one out, in Azure, too; its bindings are not
+// checked here, though the real host resolves their settings. A name without a function is left out, as the real host does without a word;
 // here it is a warning.
 //
 // Sources: Microsoft Learn, "host.json reference for Azure Functions 2.x and

@@ -68,8 +68,7 @@ func (a *App) add(name, place string, data []byte, p *Problems) {
 		return
 	}
 	s := newSection(place, values, p)
-	off, _ := a.Settings.Lookup("AzureWebJobs." + name + ".Disabled")
-	if s.boolean("disabled", false) || strings.EqualFold(off, "true") || off == "1" {
+	if s.boolean("disabled", false) || a.switchedOff(name) {
 		a.Disabled = append(a.Disabled, name)
 		return
 	}
@@ -88,6 +87,17 @@ func (a *App) add(name, place string, data []byte, p *Problems) {
 			a.Warnings = append(a.Warnings, u+" is not known and has no effect")
 		}
 	}
+}
+
+// switchedOff reports whether a setting disables a function: the name with dots,
+// or with underscores where a variable of the environment can't have these.
+func (a *App) switchedOff(name string) bool {
+	for _, form := range []string{"AzureWebJobs.%s.Disabled", "AzureWebJobs_%s_Disabled"} {
+		if off, _ := a.Settings.Lookup(fmt.Sprintf(form, name)); strings.EqualFold(off, "true") || off == "1" {
+			return true
+		}
+	}
+	return false
 }
 
 // loadBindings reads the bindings and reports whether there is one trigger that
