@@ -25,7 +25,7 @@ type Position struct {
 	// Offset and sequence number -1 lie before the first event.
 	Value int64
 	// Inclusive starts at the named event instead of behind it; with Latest, at
-	// the newest event.
+	// the newest event. A time is always inclusive.
 	Inclusive bool
 }
 
@@ -90,7 +90,7 @@ func (p *Partition) Start(at Position) (Cursor, error) {
 		}
 		return p.cursor(at.Value, at.Inclusive), nil
 	case ByEnqueuedTime:
-		return p.atTime(at), nil
+		return p.atTime(at.Value), nil
 	default:
 		return p.atOffset(at)
 	}
@@ -104,13 +104,12 @@ func (p *Partition) cursor(seq int64, inclusive bool) Cursor {
 	return Cursor{min(max(seq, 0), p.readable)}
 }
 
-// atTime is before the first event whose time, in whole milliseconds as the
-// wire has it, is later (or equal when inclusive).
-func (p *Partition) atTime(at Position) Cursor {
-	i := sort.Search(len(p.batches), func(i int) bool {
-		ms := p.batches[i].at.UnixMilli()
-		return ms > at.Value || at.Inclusive && ms == at.Value
-	})
+// atTime is before the first event of that time, in whole milliseconds as the
+// wire has it, or later. Clients ask for > and promise "on or after" (Microsoft
+// Learn, EventPosition.FromEnqueuedTime): the service's times are finer than the
+// wire's, so that an event is later than the time it shows.
+func (p *Partition) atTime(ms int64) Cursor {
+	i := sort.Search(len(p.batches), func(i int) bool { return p.batches[i].at.UnixMilli() >= ms })
 	if i == len(p.batches) {
 		return Cursor{p.readable}
 	}

@@ -92,6 +92,8 @@ func TestStartAtTheEdges(t *testing.T) {
 		{"last offset", used, Position{ByOffset, 4, false}, 3},
 		{"offset beyond", used, Position{ByOffset, 5, false}, -1},
 		{"early time", used, Position{ByEnqueuedTime, 0, false}, 0},
+		{"an event's time", used, Position{ByEnqueuedTime, now.Add(time.Minute).UnixMilli(), false}, 2},
+		{"after an event's time", used, Position{ByEnqueuedTime, now.UnixMilli() + 1, false}, 2},
 		{"late time", used, Position{ByEnqueuedTime, 1 << 50, true}, 3},
 		{"all expired, earliest", expired, Earliest, 0},
 		{"all expired, last number", expired, Position{BySequenceNumber, 0, false}, 1},

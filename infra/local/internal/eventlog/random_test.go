@@ -213,7 +213,7 @@ func (w *walker) positions(p *Partition) {
 				after = x.EnqueuedAt.UnixMilli() > at.Value
 			}
 			same := x.SequenceNumber == e.SequenceNumber || at.Kind == ByEnqueuedTime && x.EnqueuedAt.UnixMilli() == at.Value
-			if i >= w.m.dropped && (after || inclusive && same) {
+			if i >= w.m.dropped && (after || (inclusive || at.Kind == ByEnqueuedTime) && same) {
 				want = i
 				break
 			}
