@@ -16,9 +16,13 @@ func emulators(ctx context.Context, c console) error {
 	f := serveFlags{data: dataFlags{kept: true}}
 	flags.StringVar(&f.at.AMQP, "amqp", system.DefaultAddresses.AMQP, "`address` of Service Bus and Event Hubs")
 	flags.StringVar(&f.at.Cosmos, "cosmos", system.DefaultAddresses.Cosmos, "`address` of Cosmos DB")
+	defineOpen(flags, &f.at.OpenToNetwork)
 	f.data.define(flags)
 	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
 	if err := parse(c, flags); err != nil {
+		return err
+	}
+	if err := checkAddresses("emulators", f.at); err != nil {
 		return err
 	}
 	if err := f.data.check("emulators"); err != nil {

@@ -19,7 +19,9 @@ import (
 func runHost(ctx context.Context, c console) error {
 	flags := newFlags("host")
 	app := flags.String("app", "", "staged `folder` (default: stage .build/app now)")
-	http := flags.String("http", system.DefaultAddresses.HTTP, "`address` of the function app; port 0 takes a free one")
+	var at system.Addresses
+	flags.StringVar(&at.HTTP, "http", system.DefaultAddresses.HTTP, "`address` of the function app; port 0 takes a free one")
+	defineOpen(flags, &at.OpenToNetwork)
 	var settings string
 	defineSettings(flags, &settings)
 	name := flags.String("name", "instance 1", "what logs and notices call this instance")
@@ -35,6 +37,9 @@ func runHost(ctx context.Context, c console) error {
 	profile, err := system.ProfileNamed(profileName)
 	if err != nil {
 		return &usageError{fmt.Sprintf("host: -profile: %v", err)}
+	}
+	if err := checkAddresses("host", at); err != nil {
+		return err
 	}
 	if err := checkSettings(settings); err != nil {
 		return err
@@ -53,7 +58,7 @@ func runHost(ctx context.Context, c console) error {
 		faults = fault.NewInstance(*name)
 	}
 	instance, err := system.StartInstance(ctx, system.InstanceConfig{
-		Name: *name, App: dir, HTTP: *http, SettingsFile: settings, State: *state, Profile: profile, Faults: faults, Instances: *instances,
+		Name: *name, App: dir, HTTP: at.HTTP, OpenToNetwork: at.OpenToNetwork, SettingsFile: settings, State: *state, Profile: profile, Faults: faults, Instances: *instances,
 		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
 	})
 	if err != nil {

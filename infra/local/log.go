@@ -30,13 +30,19 @@ type logFile struct {
 // openLog begins a new log. The last one is kept beside it: it may be that of a
 // serve which still runs, and whose ports are the reason why this one can't.
 func openLog(path string, console io.Writer, shown slog.Level) (*logFile, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	// Addresses and keys may be in it: its folder is its owner's alone, also one
+	// that was made otherwise.
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.Chmod(filepath.Dir(path), 0o700)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	if err := os.Rename(path, previousLog(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	file, err := os.Create(path)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -25,6 +26,12 @@ func TestNewLogKeepsTheLastOne(t *testing.T) {
 	logs[1].logger.Info("of the second")
 	for _, l := range logs {
 		l.close()
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the log is open to others: %v, %v", info.Mode(), err)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+		t.Errorf("its folder is open to others: %v, %v", info.Mode(), err)
 	}
 	for name, want := range map[string]string{"log.txt": "of the second", "log.previous.txt": "of the first"} {
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))

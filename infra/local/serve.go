@@ -39,11 +39,25 @@ func (f *serveFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.at.Cosmos, "cosmos", at.Cosmos, "`address` of Cosmos DB")
 	flags.StringVar(&f.app, "app", "", "staged `folder` to run (default: stage .build/app now)")
 	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
+	defineOpen(flags, &f.at.OpenToNetwork)
 	f.data.define(flags)
 	f.faults.define(flags)
 	flags.Var(&f.clocks, "clocks", "how far the clock of each instance is off, in `order`, such as 2s,-2s")
 	flags.StringVar(&f.trace, "trace", "", "`file` to which all handlers append their spans, as lines of OTLP in JSON")
 	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
+}
+
+// defineOpen defines the flag without which nothing listens where other machines
+// reach it.
+func defineOpen(flags *flag.FlagSet, open *bool) {
+	flags.BoolVar(open, "open-to-network", false, "allow addresses that other machines reach; they can do anything here then")
+}
+
+func checkAddresses(command string, at system.Addresses) error {
+	if err := at.Check(); err != nil {
+		return &usageError{fmt.Sprintf("%s: %v", command, err)}
+	}
+	return nil
 }
 
 // shown is the level from which on log lines are shown: normally level.
@@ -57,6 +71,9 @@ func (f *serveFlags) shown(level slog.Level) slog.Level {
 func (f *serveFlags) check(command string) error {
 	if f.instances < 1 || f.instances > 16 {
 		return &usageError{fmt.Sprintf("%s: -instances %d: use 1 to 16", command, f.instances)}
+	}
+	if err := checkAddresses(command, f.at); err != nil {
+		return err
 	}
 	if err := f.data.check(command); err != nil {
 		return err

@@ -41,6 +41,8 @@ func noSamples(elsewhere map[string]string, auth settings.AuthMode) string {
 		return "the Cosmos DB at " + place + " keeps what it has"
 	case auth == settings.AuthEntra:
 		return "the app wants a token"
+	case auth == settings.AuthKeys:
+		return "the app wants a key"
 	default:
 		return ""
 	}

@@ -76,7 +76,8 @@ func TestSampleAccountsAreForOurOwnCosmosDB(t *testing.T) {
 		want      string
 	}{
 		{nil, settings.AuthOff, ""},
-		{hubs, settings.AuthKeys, ""},
+		{hubs, settings.AuthOff, ""},
+		{nil, settings.AuthKeys, "the app wants a key"},
 		{database, settings.AuthOff, "the Cosmos DB at account keeps what it has"},
 		{nil, settings.AuthEntra, "the app wants a token"},
 	} {

@@ -81,7 +81,7 @@ func Load(path, log string) (*Trigger, error) {
 
 // kill notes the point and ends the process without any grace.
 func kill(point, log string) {
-	if file, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
+	if file, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 		// A line that can't be written is a point less in the account; the
 		// process dies all the same.
 		if _, err = file.WriteString(point + "\n"); err == nil {

@@ -112,6 +112,11 @@ func (e *Events) read(w http.ResponseWriter, r *http.Request, function string) (
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("method %s is not POST", r.Method)
 	}
+	// The host sends none; a browser sends it with every POST, and an event may
+	// name any caller.
+	if _, sent := r.Header["Origin"]; sent {
+		return nil, http.StatusForbidden, errors.New("a web page may not send events")
+	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("content type %q is not application/json", r.Header.Get("Content-Type"))
 	}

@@ -49,6 +49,7 @@ func TestEventAnswers(t *testing.T) {
 		{"panic", func(context.Context, *Invocation) error { panic("lost") }, nil, 500, "panic: lost"},
 		{"method", ok, func(r *http.Request) { r.Method = http.MethodGet }, 405, "method GET"},
 		{"content type", ok, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415, "text/plain"},
+		{"from a web page", ok, func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1") }, 403, "web page"},
 		{"no invocation id", ok, func(r *http.Request) { r.Header.Del(InvocationHeader) }, 400, InvocationHeader},
 		{"too large", ok, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(strings.Repeat(" ", 1<<20+1))) }, 413, "too large"},
 		{"not JSON", ok, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("{")) }, 400, "decode"},

@@ -33,6 +33,10 @@ type Server struct {
 	Logger  *slog.Logger
 	// Grace is how long requests under way may take when the server stops.
 	Grace time.Duration
+	// LocalOnly refuses what names another machine than this one: on a
+	// developer's machine, a web page whose name was bound to 127.0.0.1. It must be
+	// off in Azure, where it is the host's own affair how it names the handler.
+	LocalOnly bool
 	// Listening is called with the address once the port is open. May be nil.
 	Listening func(net.Addr)
 }
@@ -47,7 +51,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("listen for the host: %w", err)
 	}
 	server := &http.Server{
-		Handler:           drained(s.withRoot()),
+		Handler:           drained(s.local(s.withRoot())),
 		MaxHeaderBytes:    maxHeader,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       readTimeout,
@@ -72,6 +76,24 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	<-served // http.ErrServerClosed: it was asked to stop
 	return err
+}
+
+// local refuses what doesn't call the handler as the host does, by 127.0.0.1.
+func (s *Server) local(next http.Handler) http.Handler {
+	if !s.LocalOnly {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			name = r.Host
+		}
+		if name != "127.0.0.1" && name != "localhost" {
+			http.Error(w, fmt.Sprintf("Host %q is not served here: use 127.0.0.1", r.Host), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // withRoot answers the host's question whether the handler is there before

@@ -70,6 +70,25 @@ func TestServerAnswersRootBeforeAnythingElse(t *testing.T) {
 	}
 }
 
+// Ensure that on a developer's machine a rebound name doesn't reach the handler,
+// while the host does.
+func TestServerForThisMachineOnly(t *testing.T) {
+	for name, want := range map[string]int{
+		"127.0.0.1:1": 200, "127.0.0.1": 200, "localhost:1": 200, "evil.example:1": 403, "127.0.0.1.evil.example": 403, "": 403,
+	} {
+		for _, only := range []bool{true, false} {
+			s := &Server{LocalOnly: only}
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.Host = name
+			w := httptest.NewRecorder()
+			s.local(s.withRoot()).ServeHTTP(w, r)
+			if only && w.Code != want || !only && w.Code != 200 {
+				t.Errorf("Host %q, only for this machine %t: %d", name, only, w.Code)
+			}
+		}
+	}
+}
+
 func TestServerFinishesWhatIsUnderWay(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	url, stop := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -83,7 +83,7 @@ func (c *crashes) write(points map[string]int) error {
 	if err != nil {
 		return fmt.Errorf("write the crash plan: %w", err)
 	}
-	if err := os.WriteFile(c.plan+".new", content, 0o644); err != nil {
+	if err := os.WriteFile(c.plan+".new", content, 0o600); err != nil {
 		return fmt.Errorf("write the crash plan: %w", err)
 	}
 	if err := os.Rename(c.plan+".new", c.plan); err != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 )
 
@@ -56,7 +57,7 @@ func listen(seed uint64) (*receiver, error) {
 		seed: key, public: ed25519.NewKeyFromSeed(key).Public().(ed25519.PublicKey),
 		url: "http://" + listener.Addr().String() + "/ends", random: random, told: map[string]bool{},
 	}
-	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
+	r.server = &http.Server{Handler: door.Guard(listener.Addr(), r), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = r.server.Serve(listener) }() // ends with close
 	return r, nil
 }

@@ -113,10 +113,10 @@ func emptyFolder(dir, line string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, marker), []byte(line+"\n"), 0o644)
+	return os.WriteFile(filepath.Join(dir, marker), []byte(line+"\n"), 0o600)
 }
 
 // prepare makes the folder, the app in it, and all that is planned.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,8 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/payload"
 )
 
-// newAdmin serves what the host answers under /admin. With EnableAuth it needs
-// the master key.
+// newAdmin serves what the host answers under /admin; see administrator.
 func (h *Host) newAdmin() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /admin/host/ping", func(http.ResponseWriter, *http.Request) {})
@@ -23,7 +23,7 @@ func (h *Host) newAdmin() http.Handler {
 	mux.HandleFunc("GET /admin/functions/{name}", h.adminFunction)
 	mux.HandleFunc("POST /admin/functions/{name}", h.adminInvoke)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !h.authorized(r, "admin") {
+		if !h.administrator(r) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -85,6 +85,11 @@ func (h *Host) adminInvoke(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := &h.app.Functions[i]
+	// A page of another origin can send text/plain, but no JSON unasked.
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		fail(w, http.StatusUnsupportedMediaType, "the content type must be application/json")
+		return
+	}
 	var body struct{ Input string }
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		fail(w, http.StatusBadRequest, "the body must be {\"input\": \"text\"}: "+err.Error())

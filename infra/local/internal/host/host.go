@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/payload"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/process"
@@ -130,7 +131,7 @@ func (h *Host) Run(ctx context.Context) error {
 
 	// Kestrel takes headers of 32 KiB in all, and answers 431 beyond that. The
 	// server adds 4 KiB to its limit.
-	server := &http.Server{Handler: h.front, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 28 << 10}
+	server := &http.Server{Handler: door.Guard(h.cfg.Listener.Addr(), h.front), ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 28 << 10}
 	h.goServe(server)
 	handler := make(chan error, 1)
 	if len(h.app.Functions) > 0 {

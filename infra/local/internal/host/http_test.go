@@ -135,7 +135,7 @@ func TestBrokenRequestBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if _, err := io.WriteString(conn, "POST /api/p HTTP/1.1\r\nHost: x\r\n"+sent); err != nil {
+			if _, err := io.WriteString(conn, "POST /api/p HTTP/1.1\r\nHost: localhost\r\n"+sent); err != nil {
 				t.Fatal(err)
 			}
 			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {

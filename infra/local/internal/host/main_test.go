@@ -221,6 +221,9 @@ func (f *fixture) do(t *testing.T, method, path, body string, header ...string) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	if strings.HasPrefix(path, "/admin/") && body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}

@@ -52,7 +52,8 @@ type Config struct {
 	// EnableAuth checks the keys of functions whose authLevel isn't anonymous.
 	// Off, as with func start.
 	EnableAuth bool
-	// HostKey opens functions of level function, MasterKey every function.
+	// HostKey opens functions of level function, MasterKey every function and
+	// /admin. /admin wants it if there is one, or with EnableAuth.
 	HostKey, MasterKey string
 
 	Timings

@@ -69,7 +69,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := customhandler.Server{Port: s.Port, Handler: app.handler, Logger: logger, Grace: grace}
+	server := customhandler.Server{Port: s.Port, Handler: app.handler, Logger: logger, Grace: grace, LocalOnly: true}
 	err = server.Run(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

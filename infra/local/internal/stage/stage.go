@@ -189,7 +189,15 @@ func copySettings(o Options, work string) error {
 	if o.Target == Azure {
 		return writeFile(filepath.Join(work, ".funcignore"), []byte(funcignore))
 	}
-	return copyFile(filepath.Join(o.Project, "local.settings.json"), filepath.Join(work, "local.settings.json"))
+	// People put connection strings there: it is its owner's alone.
+	settings := filepath.Join(work, "local.settings.json")
+	if err := copyFile(filepath.Join(o.Project, "local.settings.json"), settings); err != nil {
+		return err
+	}
+	if err := os.Chmod(settings, 0o600); err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	return nil
 }
 
 func copyFile(from, to string) error {

@@ -94,6 +94,9 @@ func TestStagedAppsDifferOnlyInSettings(t *testing.T) {
 	if _, ok := here["local.settings.json"]; !ok {
 		t.Error("local: no local.settings.json")
 	}
+	if info, err := os.Stat(filepath.Join(local, "local.settings.json")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("local: the settings are open to others: %v, %v", info.Mode(), err)
+	}
 	delete(here, "local.settings.json")
 	for _, dir := range []string{entra, keys} {
 		there := contents(t, dir)

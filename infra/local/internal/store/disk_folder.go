@@ -65,7 +65,7 @@ func checkForeign(files vfs.FS, dir string) error {
 }
 
 // makeFolder makes a folder with those above it that are missing, so that it is
-// not gone after a power cut.
+// not gone after a power cut. They are their owner's alone: documents are in it.
 func makeFolder(files vfs.FS, dir string) error {
 	info, err := files.Stat(dir)
 	switch {
@@ -73,7 +73,7 @@ func makeFolder(files vfs.FS, dir string) error {
 		if err := makeFolder(files, files.PathDir(dir)); err != nil {
 			return err
 		}
-		if err := files.MkdirAll(dir, 0o755); err != nil {
+		if err := files.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	case err != nil:

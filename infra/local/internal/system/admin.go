@@ -1,7 +1,6 @@
 package system
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,11 +9,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 // countsPath is where further instances tell what has happened in them.
 const countsPath = "/faults/counts"
+
+// maxCountsBytes bounds what is told: there are some numbers per point.
+const maxCountsBytes = 64 << 10
 
 // admin serves the injector of faults to people, tools and further instances.
 type admin struct {
@@ -26,10 +30,10 @@ type admin struct {
 // startAdmin listens on a loopback address: whoever reaches it can break
 // everything.
 func startAdmin(address string, in *fault.Injector, log *slog.Logger) (*admin, error) {
-	if host, _, err := net.SplitHostPort(address); err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+	if host, _, err := net.SplitHostPort(address); err == nil && !door.IsLoopback(host) {
 		return nil, fmt.Errorf("listen %s: not an address of this machine alone; choose another with -admin", address)
 	}
-	l, err := listen(address, "-admin")
+	l, err := listen(address, "-admin", false)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +41,7 @@ func startAdmin(address string, in *fault.Injector, log *slog.Logger) (*admin, e
 	mux.Handle("/", fault.Admin(in))
 	mux.HandleFunc("POST "+countsPath, func(w http.ResponseWriter, r *http.Request) { addCounts(w, r, in) })
 	a := &admin{listener: l, server: &http.Server{
-		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler: door.Guard(l.Addr(), mux), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}}
 	a.serving.Go(func() {
 		if err := a.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -59,8 +63,8 @@ func (a *admin) close() error {
 // addCounts takes what has happened in another instance since it last told.
 func addCounts(w http.ResponseWriter, r *http.Request, in *fault.Injector) {
 	var counts map[fault.Point]fault.Count
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&counts); err != nil {
-		http.Error(w, "the body must be counts by point: "+err.Error(), http.StatusBadRequest)
+	if p := problem.ReadJSON(w, r, maxCountsBytes, &counts); p != nil {
+		problem.Write(w, r, *p)
 		return
 	}
 	in.Add(counts)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +35,12 @@ func openData(folder string, files vfs.FS, logger *slog.Logger) (*data, error) {
 	disk, err := store.OpenDisk(folder, store.Options{FS: files, Logger: logger})
 	if err != nil {
 		return nil, withWayOut(err)
+	}
+	if files == nil {
+		// One that was made when folders were open to everyone.
+		if err := os.Chmod(folder, 0o700); err != nil {
+			return nil, errors.Join(withWayOut(err), disk.Close())
+		}
 	}
 	return &data{Store: disk, disk: disk, folder: folder, opened: opened}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -24,6 +25,15 @@ import (
 // Addresses are where things listen: host:port, port 0 for a free one.
 type Addresses struct {
 	HTTP, AMQP, Cosmos string
+	// OpenToNetwork allows other addresses than those of this machine alone.
+	OpenToNetwork bool
+}
+
+// Check returns an error for an address that other machines reach, unless that
+// is allowed.
+func (a Addresses) Check() error {
+	return errors.Join(
+		checkLocal(a.HTTP, "-http", a.OpenToNetwork), checkLocal(a.AMQP, "-amqp", a.OpenToNetwork), checkLocal(a.Cosmos, "-cosmos", a.OpenToNetwork))
 }
 
 // DefaultAddresses are the ports that the tools of Azure use.
@@ -82,10 +92,10 @@ func StartEmulators(ctx context.Context, c EmulatorsConfig) (*Emulators, error) 
 
 func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	var err error
-	if e.listeners.amqp, err = listen(c.Addresses.AMQP, "-amqp"); err != nil {
+	if e.listeners.amqp, err = listen(c.Addresses.AMQP, "-amqp", c.Addresses.OpenToNetwork); err != nil {
 		return err
 	}
-	if e.listeners.cosmos, err = listen(c.Addresses.Cosmos, "-cosmos"); err != nil {
+	if e.listeners.cosmos, err = listen(c.Addresses.Cosmos, "-cosmos", c.Addresses.OpenToNetwork); err != nil {
 		return err
 	}
 	entities := entities(c.App)
@@ -109,7 +119,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	for _, line := range e.data.report(e.Broker, e.cosmos) {
 		c.Notice(line)
 	}
-	e.http = &http.Server{Handler: e.cosmos, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn)}
+	e.http = &http.Server{Handler: door.Guard(e.listeners.cosmos.Addr(), e.cosmos), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn)}
 	e.serve("Service Bus and Event Hubs", func() error { return e.amqp.Serve(e.listeners.amqp) })
 	e.serve("Cosmos DB", func() error { return e.http.Serve(e.listeners.cosmos) })
 	client, err := azcosmos.NewClientFromConnectionString(e.CosmosDB(), nil)

@@ -23,6 +23,10 @@ type Endpoints struct {
 	EventHubs  string `json:"eventHubs"`
 	CosmosDB   string `json:"cosmosDB"`
 
+	// MasterKey opens the host's /admin, as header x-functions-key; "" while
+	// AUTH_MODE is off, when it wants none.
+	MasterKey string `json:"masterKey,omitempty"`
+
 	// Admin is the URL of the admin endpoint, where the plan of faults is.
 	Admin string `json:"admin,omitempty"`
 }
@@ -49,7 +53,7 @@ func (e Endpoints) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write endpoints: %w", err)
 	}
 	if err := os.WriteFile(path, append(text, '\n'), 0o600); err != nil {

@@ -18,10 +18,12 @@ import (
 // InstanceConfig says which app an instance of the Functions host runs, and
 // with what.
 type InstanceConfig struct {
-	Name     string            // shown in logs and notices
-	App      string            // the staged folder
-	HTTP     string            // address to listen on
-	Settings map[string]string // win over the environment, the profile and the local settings file
+	Name string // shown in logs and notices
+	App  string // the staged folder
+	HTTP string // address to listen on
+	// OpenToNetwork allows another address than one of this machine alone.
+	OpenToNetwork bool
+	Settings      map[string]string // win over the environment, the profile and the local settings file
 	// SettingsFile is read instead of the staged local.settings.json; "" for that.
 	SettingsFile string
 	// State is the connection string of the Cosmos DB that holds checkpoints
@@ -33,7 +35,10 @@ type InstanceConfig struct {
 	// host. Nil does neither.
 	Faults *fault.Injector
 	// Instances is how many instances share the acts of the plan. 0 is one.
-	Instances  int
+	Instances int
+	// MasterKey opens /admin when the app wants to know its callers (AUTH_MODE);
+	// a random one, which nobody knows, if empty.
+	MasterKey  string
 	Logger     *slog.Logger
 	HandlerLog func(line string, stderr bool)
 	// Notice tells people what the platform does, such as replacing a host.
@@ -120,7 +125,7 @@ func startInstance(ctx context.Context, c InstanceConfig, env environment, clien
 
 // newHost makes a host that listens on the instance's address.
 func (i *Instance) newHost() (*host.Host, error) {
-	listener, err := listen(i.address, "-http")
+	listener, err := listen(i.address, "-http", i.c.OpenToNetwork)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +136,9 @@ func (i *Instance) newHost() (*host.Host, error) {
 	checkpoints, timers, err := i.state()
 	if err == nil {
 		var h *host.Host
+		access := i.access()
 		h, err = host.New(host.Config{
+			EnableAuth: access.functions, HostKey: access.hostKey, MasterKey: access.masterKey,
 			ScriptRoot: i.c.App, Settings: i.env.all(), SettingsFile: i.c.SettingsFile, Listener: listener,
 			Checkpoints: checkpoints, Timers: timers,
 			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,

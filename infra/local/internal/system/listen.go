@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"syscall"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
 )
 
 // inUseError is an address that another listener has.
@@ -17,12 +19,35 @@ func (e *inUseError) Error() string {
 
 func (e *inUseError) Unwrap() error { return syscall.EADDRINUSE }
 
-// listen opens a loopback listener. flag is the flag of the command line that
-// chooses another address.
-func listen(address, flag string) (net.Listener, error) {
-	if !strings.Contains(address, ":") { // a port alone
-		address = net.JoinHostPort("127.0.0.1", address)
+// whole returns an address with its host: a port alone is one of this machine's.
+func whole(address string) string {
+	if !strings.Contains(address, ":") {
+		return net.JoinHostPort("127.0.0.1", address)
 	}
+	return address
+}
+
+// checkLocal refuses an address that other machines reach, unless it is to be
+// open. "" is none.
+func checkLocal(address, flag string, open bool) error {
+	if open || address == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(whole(address))
+	if err != nil || door.IsLoopback(host) { // to listen tells what is wrong with an address
+		return nil
+	}
+	return fmt.Errorf("%s %s: other machines reach this address, and the keys behind it are published: "+
+		"use one of 127.0.0.1, or pass -open-to-network if the network may do anything here", flag, address)
+}
+
+// listen opens a listener: on loopback, or open to the network. flag is the flag
+// of the command line that chooses another address.
+func listen(address, flag string, open bool) (net.Listener, error) {
+	if err := checkLocal(address, flag, open); err != nil {
+		return nil, err
+	}
+	address = whole(address)
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, &inUseError{address, flag}

@@ -94,6 +94,9 @@ func Start(ctx context.Context, c Config) (*System, error) {
 func (s *System) startApp(ctx context.Context, c Config, env environment) error {
 	var err error
 	s.endpoints = s.Emulators.Endpoints()
+	if s.app.Auth.Mode != settings.AuthOff {
+		s.endpoints.MasterKey = NewMasterKey()
+	}
 	if c.Faults != nil {
 		if s.admin, err = startAdmin(c.Admin, c.Faults, c.Logger); err != nil {
 			return err
@@ -113,7 +116,7 @@ func (s *System) startApp(ctx context.Context, c Config, env environment) error 
 		return err
 	}
 	app := InstanceConfig{
-		Name: "instance 1", App: c.App, HTTP: c.Addresses.HTTP, Settings: s.set, SettingsFile: c.SettingsFile, State: s.endpoints.CosmosDB,
+		Name: "instance 1", App: c.App, HTTP: c.Addresses.HTTP, OpenToNetwork: c.Addresses.OpenToNetwork, MasterKey: s.endpoints.MasterKey, Settings: s.set, SettingsFile: c.SettingsFile, State: s.endpoints.CosmosDB,
 		Profile: c.Profile, Faults: c.Faults, Instances: c.Instances,
 		Logger: c.Logger, HandlerLog: c.HandlerLog, Notice: c.Notice,
 	}
