@@ -69,6 +69,7 @@ func TestGroup(t *testing.T) {
 	for _, target := range group([]message.Queued{
 		m("a", "1", time.Time{}), m("b", "2", time.Time{}), m("a", "3", later),
 		m("a", "4", time.Time{}), m("a", "5", elsewhere), m("b", "6", later),
+		m("a", "7", later.Add(time.Second)),
 	}) {
 		var ids []string
 		for _, m := range target.messages {
@@ -79,7 +80,7 @@ func TestGroup(t *testing.T) {
 		}
 		got = append(got, ids)
 	}
-	if diff := cmp.Diff([][]string{{"1", "4"}, {"2"}, {"3", "5"}, {"6"}}, got); diff != "" {
+	if diff := cmp.Diff([][]string{{"1", "4"}, {"2"}, {"3", "5"}, {"6"}, {"7"}}, got); diff != "" {
 		t.Errorf("batches (-want +got):\n%s", diff)
 	}
 }
