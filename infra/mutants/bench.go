@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,6 +25,9 @@ type bench struct {
 	root string // the project's, absolute
 	work string // a folder for copies; each mutant has one in it
 	out  io.Writer
+	// killers are the tests that the evidence says kill the mutants, by mutant: each
+	// is run before all others, which makes trying a mutant little more than building.
+	killers map[string]tests
 
 	mu sync.Mutex // of out
 }
@@ -40,16 +44,35 @@ type result struct {
 // them wait for ever.
 const testTimeout = "2m"
 
+// tests are tests of a package.
+type tests struct {
+	folder string // of the package, relative to the project's root
+	run    string // the regular expression of the tests; "" means all
+}
+
+func (t tests) args(more ...string) []string {
+	args := append([]string{"test", "-vet=off"}, more...)
+	if t.run != "" {
+		args = append(args, "-run", t.run)
+	}
+	return append(args, t.folder)
+}
+
+// attempts are the tests with which a mutant is tried, in turn.
+func (b *bench) attempts(m mutant.Mutant) []tests {
+	var turns []tests
+	if known, ok := b.killers[m.Name]; ok && slices.Contains(m.Tests, known.folder) {
+		turns = append(turns, known)
+	}
+	for _, folder := range m.Tests {
+		turns = append(turns, tests{folder, m.Run})
+	}
+	return turns
+}
+
 // testAll tries the mutants with the tests, n at a time.
 func (b *bench) testAll(ctx context.Context, mutants []mutant.Mutant, n int) ([]result, error) {
-	sound := map[string]func() error{}
-	for _, m := range mutants {
-		for _, name := range m.Tests {
-			if sound[name] == nil {
-				sound[name] = sync.OnceValue(func() error { return b.sound(ctx, name) })
-			}
-		}
-	}
+	sound := b.soundness(ctx, mutants)
 	results := make([]result, len(mutants))
 	var group errgroup.Group
 	group.SetLimit(n)
@@ -68,34 +91,55 @@ func (b *bench) testAll(ctx context.Context, mutants []mutant.Mutant, n int) ([]
 	return results, group.Wait()
 }
 
-// sound returns an error if the tests of a package fail without any fault: what
-// fails anyway kills nothing. The go command remembers what has passed.
-func (b *bench) sound(ctx context.Context, name string) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", name)
-	cmd.Dir = b.root
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("the tests of %s fail without any fault: %w\n%s", name, err, output)
+// soundness returns what runs tests without any fault, once: what fails anyway kills
+// nothing. The known killers of a package are run together.
+func (b *bench) soundness(ctx context.Context, mutants []mutant.Mutant) map[tests]func() error {
+	together := map[string][]string{}
+	for _, m := range mutants {
+		if known, ok := b.killers[m.Name]; ok {
+			together[known.folder] = append(together[known.folder], known.run)
+		}
 	}
-	return nil
+	passes := map[tests]func() error{}
+	once := func(t tests) func() error {
+		if passes[t] == nil {
+			passes[t] = sync.OnceValue(func() error {
+				cmd := exec.CommandContext(ctx, "go", t.args()...)
+				cmd.Dir = b.root
+				if output, err := cmd.CombinedOutput(); err != nil {
+					return fmt.Errorf("the tests of %s fail without any fault: %w\n%s", t.folder, err, output)
+				}
+				return nil
+			})
+		}
+		return passes[t]
+	}
+	sound := map[tests]func() error{}
+	for _, m := range mutants {
+		for _, t := range b.attempts(m) {
+			all := t
+			if t == b.killers[m.Name] {
+				all.run = strings.Join(slices.Compact(slices.Sorted(slices.Values(together[t.folder]))), "|")
+			}
+			sound[t] = once(all)
+		}
+	}
+	return sound
 }
 
-// test tries a mutant with the tests of its packages, until one fails. The error
-// says that the mutant is no mutant: it does not apply, or it does not compile.
-func (b *bench) test(ctx context.Context, m mutant.Mutant, sound map[string]func() error) (result, error) {
+// test tries a mutant with tests, until one fails. The error says that the mutant is
+// no mutant: it does not apply, or it does not compile.
+func (b *bench) test(ctx context.Context, m mutant.Mutant, sound map[tests]func() error) (result, error) {
 	overlay, err := b.overlay(m)
 	if err != nil {
 		return result{}, err
 	}
 	r := result{mutant: m, why: "all tests of " + strings.Join(m.Tests, ", ") + " pass"}
-	for _, name := range m.Tests {
-		if err := sound[name](); err != nil {
+	for _, t := range b.attempts(m) {
+		if err := sound[t](); err != nil {
 			return r, err
 		}
-		args := []string{"test", "-json", "-vet=off", "-count=1", "-failfast", "-timeout", testTimeout, "-overlay", overlay}
-		if m.Run != "" {
-			args = append(args, "-run", m.Run)
-		}
-		cmd := exec.CommandContext(ctx, "go", append(args, name)...)
+		cmd := exec.CommandContext(ctx, "go", t.args("-json", "-failfast", "-timeout", testTimeout, "-overlay", overlay)...)
 		cmd.Dir = b.root
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -111,7 +155,7 @@ func (b *bench) test(ctx context.Context, m mutant.Mutant, sound map[string]func
 		if err != nil {
 			return r, fmt.Errorf("test mutant %s: %w\n%s", m.Name, err, stderr.Bytes())
 		}
-		r.killedBy, r.why = failed+" in "+strings.TrimPrefix(name, "./"), ""
+		r.killedBy, r.why = failed+" in "+strings.TrimPrefix(t.folder, "./"), ""
 		return r, nil
 	}
 	return r, nil

@@ -78,7 +78,7 @@ func TestTable(t *testing.T) {
 
 // Ensure the evidence has a row for each mutant, and no other.
 func TestEvidence(t *testing.T) {
-	const path = "../../docs/evidence/mutants.md"
+	const path = "../../" + evidencePath
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

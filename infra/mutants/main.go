@@ -66,7 +66,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	b := &bench{root: root, work: work, out: out}
+	evidence, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(evidencePath)))
+	if err != nil {
+		return err
+	}
+	b := &bench{root: root, work: work, out: out, killers: killers(string(evidence))}
 	begin := time.Now()
 	results, err := try(ctx, b, chosen, o)
 	if err != nil {

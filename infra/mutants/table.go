@@ -10,6 +10,9 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
 )
 
+// evidencePath is the table that is kept with the tests, in the project.
+const evidencePath = "docs/evidence/mutants.md"
+
 // tableHead is what stands above the table.
 const tableHead = `# Mutants
 
@@ -31,18 +34,18 @@ func writeTable(path string, mutants []mutant.Mutant, results []result) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	tests, runs := cells(string(before))
+	byTests, byChaos := cells(string(before))
 	for _, r := range results {
-		into := tests
+		into := byTests
 		if r.chaos {
-			into = runs
+			into = byChaos
 		}
 		into[r.mutant.Name] = r.killedBy
 	}
 	var b strings.Builder
 	b.WriteString(tableHead)
 	for _, m := range mutants {
-		b.WriteString(row(m.Name, m.Breaks, m.File, tests[m.Name], m.Invariant, runs[m.Name]))
+		b.WriteString(row(m.Name, m.Breaks, m.File, byTests[m.Name], m.Invariant, byChaos[m.Name]))
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
@@ -58,18 +61,30 @@ func row(columns ...string) string {
 }
 
 // cells returns what a table says of each mutant: the test, and the run of chaos.
-func cells(table string) (tests, runs map[string]string) {
-	tests, runs = map[string]string{}, map[string]string{}
+func cells(table string) (byTests, byChaos map[string]string) {
+	byTests, byChaos = map[string]string{}, map[string]string{}
 	for line := range strings.Lines(table) {
 		columns := strings.Split(strings.Trim(line, "|\n "), " | ")
 		if len(columns) != 6 {
 			continue
 		}
-		for column, into := range map[int]map[string]string{3: tests, 5: runs} {
+		for column, into := range map[int]map[string]string{3: byTests, 5: byChaos} {
 			if cell := columns[column]; cell != untried {
 				into[columns[0]] = cell
 			}
 		}
 	}
-	return tests, runs
+	return byTests, byChaos
+}
+
+// killers returns the tests that a table says kill the mutants, by mutant.
+func killers(table string) map[string]tests {
+	by, _ := cells(table)
+	killers := map[string]tests{}
+	for name, cell := range by {
+		if test, folder, ok := strings.Cut(cell, " in "); ok {
+			killers[name] = tests{"./" + folder, "^" + test + "$"}
+		}
+	}
+	return killers
 }

@@ -2,19 +2,24 @@ package list
 
 import "github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
 
+// What the adapters promise is tested together with the emulators.
+var inContract = in("./infra/local/internal/contract")
+
+const adapterTests = "^TestAdapters"
+
 // adapters are faults in what speaks with the services.
 var adapters = []mutant.Mutant{
 	{
 		Name: "etag-ignored", Breaks: "A document is replaced whoever has changed it meanwhile.",
 		File:   "shared/cosmosdb/container.go",
 		Before: "match := azcore.ETag(etag)", After: "match := azcore.ETagAny",
-		Tests: in("./shared/cosmosdb"), Invariant: "operations",
+		Tests: inContract, Run: adapterTests, Invariant: "operations",
 	},
 	{
 		Name: "create-overwrites", Breaks: "A document that is to be new takes the place of one that is there.",
 		File:   "shared/cosmosdb/container.go",
 		Before: "client.CreateItem(", After: "client.UpsertItem(",
-		Tests: in("./shared/cosmosdb"), Invariant: "operations",
+		Tests: inContract, Run: adapterTests, Invariant: "operations",
 	},
 	{
 		Name: "conflict-is-transient", Breaks: "A refused condition is taken for a disturbance of the service.",
@@ -26,25 +31,25 @@ var adapters = []mutant.Mutant{
 		Name: "sweep-finds-nothing", Breaks: "The list of overdue transactions has those that are not.",
 		File:   "shared/cosmosdb/transactions.go",
 		Before: "c.wakeAt < @before", After: "c.wakeAt > @before",
-		Tests: in("./shared/cosmosdb"), Invariant: "accepted",
+		Tests: inContract, Run: adapterTests, Invariant: "accepted",
 	},
 	{
 		Name: "kept-request-forgotten", Breaks: "A repeated request gets its own record and not the first one's.",
 		File:   "shared/cosmosdb/requests.go",
 		Before: "return s.Read(ctx, r.ID)", After: "return r, nil",
-		Tests: in("./shared/cosmosdb"), Invariant: "requests",
+		Tests: inContract, Run: adapterTests, Invariant: "requests",
 	},
 	{
 		Name: "message-without-an-id", Breaks: "Messages have no MessageID of ours, so that no repeat of them is dropped.",
 		File:   "shared/servicebus/sender.go",
 		Before: "MessageID: &m.MessageID, ", After: "",
-		Tests: in("./shared/servicebus"),
+		Tests: inContract, Run: adapterTests,
 	},
 	{
 		Name: "message-sent-at-once", Breaks: "A message that is due later comes at once.",
 		File:   "shared/servicebus/sender.go",
 		Before: "out.ScheduledEnqueueTime = &at", After: "_ = at",
-		Tests: in("./shared/servicebus"),
+		Tests: inContract, Run: adapterTests,
 	},
 	{
 		Name: "schedules-mixed", Breaks: "Messages that are due at other times share a batch, and so a time.",
@@ -56,19 +61,19 @@ var adapters = []mutant.Mutant{
 		Name: "messages-behind-a-full-batch", Breaks: "What does not fit into the first batch is not sent.",
 		File:   "shared/servicebus/sender.go",
 		Before: "rest = rest[n:]", After: "rest = nil",
-		Tests: in("./shared/servicebus"),
+		Tests: inContract, Run: adapterTests,
 	},
 	{
 		Name: "events-behind-a-full-batch", Breaks: "Events that do not fit into the first batch are not sent.",
 		File:   "shared/eventhubs/producer.go",
 		Before: "rest = rest[n:]", After: "rest = nil",
-		Tests: in("./shared/eventhubs"),
+		Tests: inContract, Run: adapterTests,
 	},
 	{
 		Name: "gap-read-past-its-first-event", Breaks: "Of the events that the trigger has skipped the first is not read.",
 		File:   "shared/eventhubs/reader.go",
 		Before: "first := max(after+1, ", After: "first := max(after+2, ",
-		Tests: in("./shared/eventhubs"), Invariant: "accepted",
+		Tests: inContract, Run: adapterTests, Invariant: "accepted",
 	},
 }
 
@@ -90,12 +95,12 @@ var handlers = []mutant.Mutant{
 		Name: "poison-not-kept", Breaks: "A message that can't be processed is completed, and kept nowhere.",
 		File:   "handlers/work.go",
 		Before: "return a.services.quarantine.Poison(ctx, m)", After: "return nil",
-		Tests: in("./handlers"), Invariant: "quarantine",
+		Tests: in("./handlers"), Run: "^TestPoison", Invariant: "quarantine",
 	},
 	{
 		Name: "dead-letter-only-kept", Breaks: "A dead letter is kept, and its transaction is not woken.",
 		File:   "handlers/deadletter.go",
 		Before: "return a.services.quarantine.DeadLetter(ctx, m)", After: "return a.services.quarantine.Poison(ctx, m)",
-		Tests: in("./handlers"), Invariant: "accepted",
+		Tests: in("./handlers"), Run: "^TestDeadLetter", Invariant: "accepted",
 	},
 }
