@@ -51,7 +51,7 @@ func TestBreakerStandsBeforeTheBackends(t *testing.T) {
 	for range 4 {
 		last = w.open()
 	}
-	if n := strings.Count(w.log.String(), `"backend":"account","from":"closed","state":"open"`); n != 1 {
+	if n := strings.Count(w.log.String(), `"backend":"account","duration.ms":0,"from":"closed","state":"open"`); n != 1 {
 		t.Errorf("the log says %d times that the breaker has opened\n%s", n, w.log)
 	}
 	step := last.Step("account")

@@ -83,6 +83,9 @@ func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 	if err != nil {
 		return nil, err
 	}
+	if err := p.signals.metrics.Breakers(caller.Open); err != nil {
+		return nil, fmt.Errorf("measure the circuit breakers: %w", err)
+	}
 	return runner.New(runner.Config{
 		Definition: definition, Store: p.transactions, Outside: p.outside, Caller: attempts{caller, p.signals}, Sender: wakeSender{p.sender, p.signals},
 		Queues: map[workflow.Queue]string{
@@ -96,7 +99,8 @@ func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 			InPlaceAttempts: b.CallAttempts, UndoAttempts: b.UndoAttempts, DeadLetters: b.DeadLetters,
 			Notify: s.Notify.On(),
 		},
-		Now: p.now, Pause: runner.Pause, Random: rand.Uint64, Changed: p.signals.changed(p.now), Log: logger,
+		Now: p.now, Pause: runner.Pause, Random: rand.Uint64, Changed: p.signals.changed(p.now),
+		PutOff: p.signals.metrics.UndoPutOff, Log: logger,
 	})
 }
 

@@ -205,8 +205,12 @@ func verdictOf(r runner.Request, o workflow.Outcome) string {
 		return "undone"
 	case o.Retry == workflow.RetryNone:
 		return "succeeded"
+	case o.Retry == workflow.RetryNever && r.Undo && o.Type == workflow.TypeCannotUndo:
+		verdict = "too_late"
 	case o.Retry == workflow.RetryNever:
 		verdict = "rejected"
+	case o.ShutOut():
+		verdict = "forbidden"
 	case o.Effect == workflow.EffectNo:
 		verdict = "unavailable"
 	}

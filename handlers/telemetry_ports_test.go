@@ -23,6 +23,7 @@ func TestVerdicts(t *testing.T) {
 		"rejected":    {Retry: workflow.RetryNever, Effect: workflow.EffectNo},
 		"unavailable": {Retry: workflow.RetryLater, Effect: workflow.EffectNo},
 		"unknown":     {Retry: workflow.RetryLater, Effect: workflow.EffectMaybe},
+		"forbidden":   {Retry: workflow.RetryLater, Effect: workflow.EffectNo, Status: 401},
 	} {
 		if got := verdictOf(runner.Request{}, o); got != want {
 			t.Errorf("%+v is %s, want %s", o, got, want)
@@ -35,6 +36,11 @@ func TestVerdicts(t *testing.T) {
 		if got := verdictOf(runner.Request{Undo: true}, o); got != want {
 			t.Errorf("the undo %+v is %s, want %s", o, got, want)
 		}
+	}
+	stopped := workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 403}
+	flown := workflow.Outcome{Retry: workflow.RetryNever, Status: 409, Type: workflow.TypeCannotUndo}
+	if a, b := verdictOf(runner.Request{Undo: true}, stopped), verdictOf(runner.Request{Undo: true}, flown); a != "undo_forbidden" || b != "undo_too_late" {
+		t.Errorf("the undo of a stopped app is %s, that of what has happened %s", a, b)
 	}
 }
 

@@ -21,9 +21,12 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // recorded is a world whose spans and measurements are kept.
@@ -107,7 +110,7 @@ func (r *recorded) measured(name, attributes string, want float64) {
 	}
 }
 
-// read returns all sums, and the counts of histograms, by name and attributes.
+// read returns all sums and gauges, and the counts of histograms, by name and attributes.
 func (r *recorded) read() map[string]float64 {
 	r.t.Helper()
 	var all metricdata.ResourceMetrics
@@ -122,6 +125,10 @@ func (r *recorded) read() map[string]float64 {
 				values[m.Name+"{"+p.Attributes.Encoded(attributeText)+"}"] = float64(p.Value)
 			}
 		case metricdata.Sum[float64]:
+			for _, p := range data.DataPoints {
+				values[m.Name+"{"+p.Attributes.Encoded(attributeText)+"}"] = p.Value
+			}
+		case metricdata.Gauge[float64]:
 			for _, p := range data.DataPoints {
 				values[m.Name+"{"+p.Attributes.Encoded(attributeText)+"}"] = p.Value
 			}
@@ -278,6 +285,50 @@ func TestLinesThatAlertsCount(t *testing.T) {
 	r.measured("drone_delivery.transactions.stuck", "", 1)
 	r.measured("drone_delivery.quarantined", "reason=other,source=deliveries.deadletter", 3)
 	r.measured("drone_delivery.quarantined", "reason=Unreadable,source=deliveries", 1)
+}
+
+// shutOut lets no undo through to the backends.
+type shutOut struct{ runner.Caller }
+
+func (s shutOut) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+	if !r.Undo {
+		return s.Caller.Do(ctx, r)
+	}
+	return workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectNo, Status: 403, Type: problem.Forbidden.ID, Message: "not let in"}
+}
+
+// TestUndoThatIsShutOut has what alerts count of an undo that is repeated: that it
+// is refused, for how long, and that the backend is left alone.
+func TestUndoThatIsShutOut(t *testing.T) {
+	r := newRecorded(t, "BREAKER_MIN_CALLS", "2", "CALL_ATTEMPTS", "2")
+	r.account("owner-1", "active")
+	path := r.post(deliveryBody).TransactionURL
+	p := r.ports
+	p.caller = shutOut{p.caller}
+	if err := r.app.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	app, err := assemble(r.settings, telemetry.NewLogger(r.log, slog.LevelWarn), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.app = app
+	resp, data := r.call(http.MethodDelete, path, "")
+	r.settle(resp, data)
+	r.measured("drone_delivery.step.outcomes", "outcome=undo_forbidden,step=drone", 2)
+	r.measured("drone_delivery.undo.age", "", 1)
+	if open := r.read()["drone_delivery.breaker.open{backend=drone}"]; open <= 0 {
+		t.Errorf("the breaker has been open for %v s", open)
+	}
+	if n := strings.Count(r.log.String(), `"msg":"undo refused"`); n != 1 || strings.Contains(r.log.String(), `"msg":"undo lasts long"`) {
+		t.Errorf("%d undos refused\n%s", n, r.log)
+	}
+	r.ahead.Store(int64(61 * time.Minute))
+	r.work()
+	r.measured("drone_delivery.undo.age", "", 2)
+	if n := strings.Count(r.log.String(), `"msg":"undo lasts long"`); n != 1 {
+		t.Errorf("%d undos last long\n%s", n, r.log)
+	}
 }
 
 // TestPageOfTheMetrics opens the app as it is opened in production.

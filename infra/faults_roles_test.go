@@ -99,6 +99,7 @@ var operationFaults = []fault{
 	one("alerts", "which is not deployed", mainFile, "storageAccountId: storage.outputs.id", "storageAccountId: '${storage.outputs.id}x'"),
 	one("alerts", "tells nobody", "infra/modules/alerts.bicep", "actionGroupId: operators.id", "actionGroupId: 'nobody'"),
 	one("what alerts read", `looks for the log line "transactions stuck"`, "infra/modules/alertrules.bicep", "transaction stuck", "transactions stuck"),
+	one("what alerts read", `looks for the log line "undo was refused"`, "infra/modules/alertrules.bicep", "undo refused", "undo was refused"),
 	one("metrics of ours", "drone_delivery.accept.time, which nothing records", "infra/modules/alertrules.bicep", "drone_delivery.accept.duration", "drone_delivery.accept.time"),
 	one("metrics of ours", "drone_delivery.wake, which nothing records", "infra/modules/workbook.json", "drone_delivery.wakes", "drone_delivery.wake"),
 	one("placeholders", "the placeholder ##cosmosDB## is left", "infra/modules/workbook.bicep", "##cosmosDB##", "##cosmos##"),

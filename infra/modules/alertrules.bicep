@@ -231,6 +231,51 @@ AppTraces
 '''
   }
   {
+    key: 'undo-refused'
+    title: 'A backend refuses an undo, or does not let us in'
+    severity: 1
+    window: 'PT15M'
+    frequency: 'PT5M'
+    once: false
+    query: '''
+AppTraces
+| where Message has "undo refused"
+| extend Line = parse_json(Message)
+| summarize Refused = sum(ItemCount) by Step = tostring(Line.step), Status = tostring(Line["http.status"])
+'''
+  }
+  {
+    key: 'undo-lasts'
+    title: 'An undo has lasted for more than an hour'
+    severity: 2
+    window: 'PT15M'
+    frequency: 'PT5M'
+    once: false
+    query: '''
+AppTraces
+| where Message has "undo lasts long"
+| extend Line = parse_json(Message)
+| summarize Transactions = dcount(tostring(Line["transaction.id"])) by Step = tostring(Line.step)
+'''
+  }
+  {
+    key: 'breaker-open'
+    title: 'A backend has been left alone for more than five minutes'
+    severity: 2
+    window: 'PT15M'
+    frequency: 'PT5M'
+    once: false
+    // An instance says it again each time that the backend has not come back, with
+    // the time since its breaker opened.
+    query: '''
+AppTraces
+| where Message has "circuit breaker of a backend changed its state"
+| extend Line = parse_json(Message)
+| where Line.state == "open" and tolong(Line["duration.ms"]) > 300000
+| summarize Instances = dcount(AppRoleInstance) by Backend = tostring(Line.backend)
+'''
+  }
+  {
     key: 'quarantine'
     title: 'Something was put into quarantine'
     severity: 2

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/bulkhead"
@@ -102,6 +103,17 @@ type Guard struct {
 type protected struct {
 	places  bulkhead.Bulkhead[any]
 	breaker circuitbreaker.CircuitBreaker[any]
+	// opened is when the breaker opened that has not closed since; nil while it is
+	// closed. Trying whether the backend is back does not close it.
+	opened atomic.Pointer[time.Time]
+}
+
+// openFor returns how long it has not been closed, 0 if it is.
+func (b *protected) openFor() time.Duration {
+	if opened := b.opened.Load(); opened != nil {
+		return time.Since(*opened)
+	}
+	return 0
 }
 
 var _ runner.Caller = (*Guard)(nil)
@@ -187,18 +199,35 @@ func (g *Guard) backend(name string) *protected {
 			WithFailureRateThreshold(limits.FailureRatio, uint(limits.MinCalls), limits.Window).
 			WithRandomDelay(limits.Delay, limits.Delay+limits.Delay/4).
 			WithSuccessThreshold(uint(limits.Probes)).
-			OnStateChanged(func(e circuitbreaker.StateChangedEvent) { g.logChange(name, e) }).
+			OnStateChanged(func(e circuitbreaker.StateChangedEvent) { g.changed(name, e) }).
 			Build(),
 	}
 	g.backends[name] = b
 	return b
 }
 
-func (g *Guard) logChange(name string, e circuitbreaker.StateChangedEvent) {
-	level := slog.LevelInfo
+// Open returns for each backend that was called how long its breaker has been
+// open, the tries whether it can close included; 0 is closed.
+func (g *Guard) Open() map[string]time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	open := make(map[string]time.Duration, len(g.backends))
+	for name, b := range g.backends {
+		open[name] = b.openFor()
+	}
+	return open
+}
+
+func (g *Guard) changed(name string, e circuitbreaker.StateChangedEvent) {
+	b, level := g.backend(name), slog.LevelInfo
 	if e.NewState == circuitbreaker.OpenState {
 		level = slog.LevelWarn
+		b.opened.CompareAndSwap(nil, new(time.Now()))
+	}
+	open := b.openFor()
+	if e.NewState == circuitbreaker.ClosedState {
+		b.opened.Store(nil)
 	}
 	g.logger.Log(e.Context(), level, "circuit breaker of a backend changed its state",
-		"backend", name, "from", e.OldState.String(), telemetry.KeyState, e.NewState.String())
+		"backend", name, telemetry.KeyDuration, open.Milliseconds(), "from", e.OldState.String(), telemetry.KeyState, e.NewState.String())
 }

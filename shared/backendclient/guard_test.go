@@ -115,6 +115,48 @@ func TestBreakerOpensAndClosesAgain(t *testing.T) {
 	})
 }
 
+// Ensure that it is told how long a breaker has been open, over all the tries
+// whether it can close.
+func TestHowLongABreakerIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s, log := guard(t, small)
+		wantOpen := func(want time.Duration) {
+			t.Helper()
+			if open := g.Open(); len(open) != 1 || open["b"] != want {
+				t.Errorf("open for %v, want %v", open, want)
+			}
+		}
+		if open := g.Open(); len(open) != 0 {
+			t.Errorf("before the first call: %v", open)
+		}
+		calls(t, g, 1)
+		wantOpen(0)
+		s.answer(broken)
+		calls(t, g, 4)
+		for range 3 { // the delay is 12.5 s at most
+			<-time.After(15 * time.Second)
+			calls(t, g, 1)
+		}
+		wantOpen(45 * time.Second)
+		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "duration.ms=45000 from=half-open state=open") {
+			t.Errorf("the log does not say for how long:\n%s", log)
+		}
+		<-time.After(15 * time.Second)
+		s.answer(fine)
+		calls(t, g, 1)
+		wantOpen(time.Minute) // one more must succeed
+		calls(t, g, 1)
+		wantOpen(0)
+		if !strings.Contains(log.String(), "duration.ms=60000 from=half-open state=closed") {
+			t.Errorf("the log does not say how long it was open:\n%s", log)
+		}
+		s.answer(broken)
+		calls(t, g, 4)
+		<-time.After(time.Second)
+		wantOpen(time.Second)
+	})
+}
+
 // Ensure that only what looks like an outage opens the breaker.
 func TestWhatOpensTheBreaker(t *testing.T) {
 	status := func(code int) workflow.Outcome { return classify(answer{status: code}, now) }

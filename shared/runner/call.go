@@ -41,6 +41,10 @@ func (s *session) attempt(ctx context.Context, step string, req Request) workflo
 			break
 		}
 	}
+	if o := f.Outcome; req.Undo && (o.ShutOut() || o.Retry == workflow.RetryNever && o.Type != workflow.TypeCannotUndo) {
+		s.r.Log.WarnContext(ctx, "undo refused", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step, telemetry.KeyAttempt, req.Attempt,
+			telemetry.KeyStatus, o.Status, "type", o.Type, telemetry.KeyError, o.Message)
+	}
 	return f
 }
 

@@ -21,7 +21,7 @@ var (
 	ErrTooOld = errors.New("operation is older than documents are kept")
 )
 
-// Config is what a Runner works with. All fields but Changed are required.
+// Config is what a Runner works with. All fields but Changed and PutOff are required.
 type Config struct {
 	Definition *workflow.Definition
 	Store      workflow.Store
@@ -39,7 +39,10 @@ type Config struct {
 	// Changed is told of each change of a transaction's state when it is saved;
 	// p is read only, and only as long as Changed runs. May be nil.
 	Changed func(ctx context.Context, before workflow.State, p *workflow.Progress)
-	Log     *slog.Logger
+	// PutOff is told of each wake that leaves an undoing unfinished, and for how
+	// long that has lasted. May be nil.
+	PutOff func(ctx context.Context, undoing time.Duration)
+	Log    *slog.Logger
 }
 
 // Runner works on transactions, one message at a time per call of Handle. It is

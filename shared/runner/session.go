@@ -41,13 +41,39 @@ func (s *session) run(ctx context.Context) error {
 		})
 		if errors.Is(err, errLeaseLost) {
 			s.r.Log.WarnContext(ctx, "lease lost, results dropped", telemetry.KeyTransaction, s.p.ID, telemetry.KeyState, s.p.State)
-			break
+			return s.r.Successor(ctx, s.p)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	s.tellPutOff(ctx)
 	return s.r.Successor(ctx, s.p)
+}
+
+// undoTooLong is how long an undoing may last before somebody should look: a
+// service that is restarted or deployed is back by then.
+const undoTooLong = time.Hour
+
+// tellPutOff tells of an undoing that this run has left unfinished.
+func (s *session) tellPutOff(ctx context.Context) {
+	if s.p.State != workflow.Compensating || !s.w.Acts(s.p.State) {
+		return
+	}
+	lasts := s.r.Now().Sub(s.p.UndoingSince().Time)
+	if s.r.PutOff != nil {
+		s.r.PutOff(ctx, lasts)
+	}
+	if lasts < undoTooLong {
+		return
+	}
+	for _, step := range s.p.Steps {
+		if step.State == workflow.StepUndoing && step.UndoError != nil {
+			s.r.Log.WarnContext(ctx, "undo lasts long", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step.Name,
+				telemetry.KeyAttempt, step.UndoAttempts, telemetry.KeyDuration, lasts.Milliseconds(),
+				telemetry.KeyStatus, step.UndoError.Status, telemetry.KeyError, step.UndoError.Message)
+		}
+	}
 }
 
 // stage is the change that ends one stage and begins the next.

@@ -1,6 +1,9 @@
 package workflow
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Entry is one line of a transaction's history: a change of its state, by the
 // system itself or by an operator.
@@ -15,6 +18,17 @@ type Entry struct {
 // MaxHistory is how many entries a transaction keeps. Beyond it the oldest go,
 // but for the first and for what operators did.
 const MaxHistory = 100
+
+// UndoingSince returns when the undoing began that is on now, or when an operator
+// has last had it tried again; zero if nothing is being undone.
+func (p *Progress) UndoingSince() Instant {
+	for _, e := range slices.Backward(p.History) {
+		if p.State == Compensating && e.State == Compensating {
+			return e.At
+		}
+	}
+	return Instant{}
+}
 
 // note adds an entry about the state that has just been reached.
 func (p *Progress) note(event Event, by, reason string, now time.Time) {

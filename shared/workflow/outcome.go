@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"net/http"
 	"time"
 )
 
@@ -66,4 +67,10 @@ type Outcome struct {
 	Type, Message string
 	// RetryAfter is how long the service asked to wait; 0 if it did not.
 	RetryAfter time.Duration
+}
+
+// ShutOut reports whether we were not let in (401, 403): that is no word on the
+// call, which is repeated, but a repeat alone seldom mends it.
+func (o Outcome) ShutOut() bool {
+	return o.Retry == RetryLater && (o.Status == http.StatusUnauthorized || o.Status == http.StatusForbidden)
 }

@@ -77,6 +77,8 @@ func points(all *metricdata.ResourceMetrics) int {
 				n += len(data.DataPoints)
 			case metricdata.Sum[float64]:
 				n += len(data.DataPoints)
+			case metricdata.Gauge[float64]:
+				n += len(data.DataPoints)
 			case metricdata.Histogram[int64]:
 				n += len(data.DataPoints)
 			case metricdata.Histogram[float64]:

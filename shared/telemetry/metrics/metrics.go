@@ -36,6 +36,9 @@ type Metrics struct {
 	charge         metric.Float64Counter
 	throttled      metric.Int64Counter
 	queueAge       metric.Float64Histogram
+	undoAge        metric.Float64Histogram
+	breakerOpen    metric.Float64ObservableGauge
+	meter          metric.Meter
 }
 
 // The bounds of the histograms, in their units.
@@ -73,6 +76,9 @@ func New(meter metric.Meter) (*Metrics, error) {
 		charge:         b.float("drone_delivery.cosmosdb.request_charge", "{RU}", "Request units that Cosmos DB charged."),
 		throttled:      b.counter("drone_delivery.cosmosdb.throttled", "{response}", "Answers of Cosmos DB with status 429, repeated tries included."),
 		queueAge:       b.seconds("drone_delivery.queue.age", "Time from the enqueuing of a message, or of a batch's first event, to its invocation.", long),
+		undoAge:        b.seconds("drone_delivery.undo.age", "Time since the beginning of an undoing that is put off once more.", long),
+		breakerOpen:    b.gauge("drone_delivery.breaker.open", "s", "How long the circuit breaker of a backend has been open, 0 while it is closed."),
+		meter:          meter,
 	}
 	return m, errors.Join(b.errs...)
 }
@@ -151,6 +157,29 @@ func (m *Metrics) Stuck(ctx context.Context) {
 	}
 }
 
+// UndoPutOff measures for how long an undoing has lasted that is put off.
+func (m *Metrics) UndoPutOff(ctx context.Context, undoing time.Duration) {
+	if m != nil {
+		m.undoAge.Record(ctx, undoing.Seconds())
+	}
+}
+
+// Breakers has the circuit breakers measured whenever metrics are read: open tells
+// how long each has been open, by its backend's name, and 0 of one that is closed.
+// It must be safe for concurrent use.
+func (m *Metrics) Breakers(open func() map[string]time.Duration) error {
+	if m == nil {
+		return nil
+	}
+	_, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for backend, lasts := range open() {
+			o.ObserveFloat64(m.breakerOpen, lasts.Seconds(), with(attribute.String("backend", backend)))
+		}
+		return nil
+	}, m.breakerOpen)
+	return err
+}
+
 // Quarantined counts what was put into quarantine.
 func (m *Metrics) Quarantined(ctx context.Context, source, reason string) {
 	if m != nil {
@@ -219,6 +248,12 @@ func (b *builder) histogram(name, unit, description string, bounds metric.Histog
 	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description), bounds)
 	b.errs = append(b.errs, err)
 	return h
+}
+
+func (b *builder) gauge(name, unit, description string) metric.Float64ObservableGauge {
+	g, err := b.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
+	b.errs = append(b.errs, err)
+	return g
 }
 
 func (b *builder) seconds(name, description string, bounds metric.HistogramOption) metric.Float64Histogram {

@@ -27,6 +27,10 @@ func measure(m *metrics.Metrics) {
 	m.Stuck(ctx)
 	m.Quarantined(ctx, "deliveries", "Unreadable")
 	m.Lost(ctx, 3)
+	m.UndoPutOff(ctx, time.Hour)
+	if err := m.Breakers(func() map[string]time.Duration { return map[string]time.Duration{"drone": time.Minute} }); err != nil {
+		panic(err)
+	}
 	m.CosmosDB(ctx, "drones", 1.5, true)
 	m.QueueAge(ctx, "deliveries", now.Add(time.Second), now) // of another machine's clock
 	m.Sent(ctx, "servicebus", "deliveries", 3, time.Millisecond, "")

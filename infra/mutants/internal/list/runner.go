@@ -14,8 +14,8 @@ var runners = []mutant.Mutant{
 	{
 		Name: "settled-although-not-saved", Breaks: "A message is settled although what came of its calls could not be saved.",
 		File:   "shared/runner/session.go",
-		Before: "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\treturn s.r.Successor(ctx, s.p)",
-		After:  "\t\tif err != nil {\n\t\t\treturn nil\n\t\t}\n\t}\n\treturn s.r.Successor(ctx, s.p)",
+		Before: "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\ts.tellPutOff(ctx)",
+		After:  "\t\tif err != nil {\n\t\t\treturn nil\n\t\t}\n\t}\n\ts.tellPutOff(ctx)",
 		Tests:  in("./shared/runner"),
 	},
 	{
@@ -46,7 +46,7 @@ var runners = []mutant.Mutant{
 	{
 		Name: "no-successor", Breaks: "No wake is sent for what is left to do.",
 		File:   "shared/runner/session.go",
-		Before: "\t}\n\treturn s.r.Successor(ctx, s.p)\n}", After: "\t}\n\treturn nil\n}",
+		Before: "\ts.tellPutOff(ctx)\n\treturn s.r.Successor(ctx, s.p)\n}", After: "\ts.tellPutOff(ctx)\n\treturn nil\n}",
 		Tests: in("./shared/runner"),
 	},
 	{
