@@ -8,17 +8,17 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 )
 
 // Ensure that a power cut leaves every document as it was last answered, with
 // its tag and time, and that times to live and conditions go on from there.
 func TestDurableCosmosDB(t *testing.T) {
 	t.Parallel()
-	disk := durableOpen(t, vfs.NewCrashableMem())
+	disk := durableOpen(t, filestest.NewMemory())
 	first := cosmosServe(t, 3, disk)
 	properties := cosmosProperties("/pk", 2)
 	properties.DefaultTimeToLive = ptr(int32(-1))

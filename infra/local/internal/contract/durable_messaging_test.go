@@ -10,21 +10,21 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
 )
 
 // A durableDisk is a store on a file system that can lose power.
 type durableDisk struct {
 	*store.Disk
-	files *vfs.MemFS
+	files *filestest.Memory
 }
 
-func durableOpen(t *testing.T, files *vfs.MemFS) durableDisk {
+func durableOpen(t *testing.T, files *filestest.Memory) durableDisk {
 	t.Helper()
 	d, err := store.OpenDisk("data", store.Options{FS: files})
 	must(t, "open the disk", err)
@@ -35,7 +35,7 @@ func durableOpen(t *testing.T, files *vfs.MemFS) durableDisk {
 // powerCut gives what is there after one: what was synced, and nothing else.
 func (d durableDisk) powerCut(t *testing.T) durableDisk {
 	t.Helper()
-	return durableOpen(t, d.files.CrashClone(vfs.CrashCloneCfg{}))
+	return durableOpen(t, d.files.PowerCut(0, nil))
 }
 
 // durableClock is the system's clock, moved ahead.
@@ -121,7 +121,7 @@ func durableServe(t *testing.T, cfg broker.Config, s store.Store) *messaging {
 func TestDurableMessaging(t *testing.T) {
 	t.Parallel()
 	cfg := durableConfig(new(durableClock))
-	disk := durableOpen(t, vfs.NewCrashableMem())
+	disk := durableOpen(t, filestest.NewMemory())
 	first := durableServe(t, cfg, disk)
 	locked := durableFill(t, first)
 	before := durableLook(t, first)
@@ -175,7 +175,7 @@ func TestDurableMessagingLater(t *testing.T) {
 	t.Parallel()
 	var clock durableClock
 	cfg := durableConfig(&clock)
-	disk := durableOpen(t, vfs.NewCrashableMem())
+	disk := durableOpen(t, filestest.NewMemory())
 	durableFill(t, durableServe(t, cfg, disk))
 
 	cut := disk.powerCut(t)
@@ -192,7 +192,7 @@ func TestDurableMessagingWithOtherSettings(t *testing.T) {
 	t.Parallel()
 	var clock durableClock
 	cfg := durableConfig(&clock)
-	disk := durableOpen(t, vfs.NewCrashableMem())
+	disk := durableOpen(t, filestest.NewMemory())
 	durableFill(t, durableServe(t, cfg, disk))
 
 	// Other entities alone.

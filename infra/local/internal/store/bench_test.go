@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 )
 
 // BenchmarkCommit commits batches of the size that a message makes, each
@@ -15,7 +15,7 @@ import (
 //	go test -run '^$' -bench Commit ./infra/local/internal/store
 func BenchmarkCommit(b *testing.B) {
 	for name, open := range map[string]func(*testing.B) Store{
-		"Disk":    func(b *testing.B) Store { return openDisk(b, vfs.Default, b.TempDir()) },
+		"Disk":    func(b *testing.B) Store { return openDisk(b, files.System{}, b.TempDir()) },
 		"Memory":  func(*testing.B) Store { return NewMemory() },
 		"Discard": func(*testing.B) Store { return NewDiscard() },
 	} {

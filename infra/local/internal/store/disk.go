@@ -3,13 +3,11 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
 	"iter"
-	"log/slog"
-	"slices"
 	"sync"
 
-	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 )
 
 // A Disk is a Store in a folder. A commit is done when it would survive a power
@@ -19,15 +17,10 @@ import (
 // ones get the error, and Failed is closed. Whatever was acknowledged is there
 // after the next opening.
 type Disk struct {
-	db       *pebble.DB
-	lock     *pebble.Lock
+	lock     io.Closer
 	label    *label
+	log      *log
 	recovery Recovery
-	// using has room for one: who is in there uses db and label, so that All
-	// shows nothing that is not durable. shut, guarded by it, says that they are
-	// closed.
-	using chan struct{}
-	shut  bool
 
 	mu      sync.Mutex
 	more    sync.Cond // waiting, closed or failure has changed
@@ -37,6 +30,9 @@ type Disk struct {
 	ended   bool // nothing waits any more, and nothing will
 	failure error
 	answers answers // has a lock of its own
+
+	using sync.Mutex // held by who reads; guards shut
+	shut  bool       // log, label and lock are closed
 
 	failed   chan struct{} // closed with failure
 	finished chan struct{} // closed when the committer has ended
@@ -49,8 +45,9 @@ type Disk struct {
 
 // Options of a Disk. The zero value is valid.
 type Options struct {
-	FS     vfs.FS       // default: that of the operating system
-	Logger *slog.Logger // default: discards
+	FS files.FS // default: that of the operating system
+
+	limits limits // default: defaultLimits
 }
 
 // Recovery is what OpenDisk has found in the folder.
@@ -68,17 +65,16 @@ var _ Store = (*Disk)(nil)
 
 // OpenDisk opens the Disk in a folder, and makes both where there is none. All
 // that the folder holds is read and checked before anything in it is changed.
-// The error wraps ErrInUse, ErrForeign, ErrNewer or ErrDamaged where it is one of
-// them. Close must be called.
+// The error wraps ErrInUse, ErrForeign, ErrOlder, ErrNewer or ErrDamaged where it
+// is one of them. Close must be called.
 func OpenDisk(dir string, o Options) (*Disk, error) {
 	if o.FS == nil {
-		o.FS = vfs.Default
+		o.FS = files.System{}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	if o.limits == (limits{}) {
+		o.limits = defaultLimits
 	}
 	d := &Disk{
-		using:  make(chan struct{}, 1),
 		failed: make(chan struct{}), finished: make(chan struct{}),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
@@ -104,74 +100,23 @@ func (d *Disk) open(dir string, o Options) (last uint64, err error) {
 		}
 	}()
 	before := d.label.last
-	log := pebbleLog{log: o.Logger, fatal: d.fail}
-	last, torn, err := check(o.FS, dir, before.commit, func() (*pebble.DB, error) {
-		files := folderFS{FS: o.FS, fail: d.fail, hideLogs: true}
-		return d.openPebble(dir, pebbleOptions(files, d.lock, log, true))
-	})
-	if err != nil {
+	var torn int64
+	if d.log, last, torn, err = load(o.FS, dir, o.limits, before.commit); err != nil {
 		return 0, err
 	}
 	d.recovery = Recovery{Fresh: fresh, Clean: before.clean, Torn: torn}
-	options := pebbleOptions(folderFS{FS: o.FS, fail: d.fail}, d.lock, log, false)
-	// Without room to go on, commits would wait for ever.
-	options.EventListener.BackgroundError = d.fail
-	options.EventListener.DataCorruption = func(i pebble.DataCorruptionInfo) { d.fail(damaged(i.Path, "%w", i.Details)) }
-	if d.db, err = d.openPebble(dir, options); err != nil {
-		return 0, err
-	}
 	if err := d.begin(last); err != nil {
-		return 0, errors.Join(err, d.within(d.db.Close))
+		return 0, errors.Join(err, d.log.close())
 	}
 	return last, nil
 }
 
-// begin makes sure that the database shows what check has seen, and notes that
-// the Disk is open.
+// begin notes that the Disk is open, and has the commits up to last.
 func (d *Disk) begin(last uint64) error {
-	now, err := readCommit(d.db)
-	if err != nil {
-		return err
-	}
-	if now != last {
-		return fmt.Errorf("%w: it was read as having %d commits, then as having %d", ErrDamaged, last, now)
-	}
 	if err := d.label.write(last, false); err != nil {
 		return err
 	}
 	return d.label.file.Sync()
-}
-
-func (d *Disk) openPebble(dir string, o *pebble.Options) (*pebble.DB, error) {
-	var db *pebble.DB
-	err := d.within(func() (err error) {
-		db, err = pebble.Open(dir, o)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return db, nil
-}
-
-// within calls f, which opens or closes Pebble. It panics on some damage, and does
-// not return when the Disk fails on the way; both are errors here.
-func (d *Disk) within(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		defer func() {
-			if r := recover(); r != nil {
-				done <- fmt.Errorf("pebble: %v", r)
-			}
-		}()
-		done <- f()
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-d.failed:
-		return d.Err()
-	}
 }
 
 // Recovery tells what OpenDisk has found.
@@ -195,21 +140,14 @@ func (d *Disk) All(prefix string) iter.Seq2[string, []byte] {
 		value []byte
 	}
 	var entries []entry
-	select {
-	case d.using <- struct{}{}:
-	case <-d.failed:
-		return func(func(string, []byte) bool) {}
-	}
-	defer func() { <-d.using }()
-	if d.shut || d.Err() != nil {
-		return func(func(string, []byte) bool) {}
-	}
-	err := readEntries(d.db, prefix, func(key string, value []byte) {
-		entries = append(entries, entry{key, slices.Clone(value)})
-	})
-	if err != nil {
-		d.fail(fmt.Errorf("read entries of %q: %w", prefix, err))
-		entries = nil
+	d.using.Lock()
+	defer d.using.Unlock()
+	if !d.shut && d.Err() == nil {
+		err := d.log.read(prefix, func(key string, value []byte) { entries = append(entries, entry{key, value}) })
+		if err != nil {
+			d.fail(fmt.Errorf("read entries of %q: %w", prefix, err))
+			entries = nil
+		}
 	}
 	return func(yield func(string, []byte) bool) {
 		for _, e := range entries {
@@ -220,8 +158,7 @@ func (d *Disk) All(prefix string) iter.Seq2[string, []byte] {
 	}
 }
 
-// Close implements [Store]. A Disk that has failed is left as it is: Pebble can't
-// be closed then, and the folder stays locked until the process ends.
+// Close implements [Store].
 func (d *Disk) Close() error {
 	d.closing.Do(func() { d.closeErr = d.close() })
 	return d.closeErr
@@ -232,32 +169,30 @@ func (d *Disk) close() error {
 	d.closed = true
 	d.more.Broadcast()
 	d.mu.Unlock()
-	select {
-	case <-d.finished:
-	case <-d.failed:
-	}
+	<-d.finished
 	close(d.quit)
 	d.calling.Wait()
+	d.using.Lock()
+	defer d.using.Unlock()
+	d.shut = true
+	err := d.release()
 	if d.Err() != nil {
 		return nil // which it and the callbacks have told
 	}
-	d.using <- struct{}{}
-	defer func() { <-d.using }()
-	d.shut = true
-	if err := d.within(d.release); err != nil {
+	if err != nil {
 		return fmt.Errorf("store: close: %w", err)
 	}
 	return nil
 }
 
-// release closes everything, and notes that it did.
+// release closes everything, and notes that it did, unless the Disk has failed.
 func (d *Disk) release() error {
-	err := d.db.Close()
-	if err == nil {
+	err := d.log.close()
+	if err == nil && d.Err() == nil {
 		err = d.label.write(d.label.last.commit, true)
-	}
-	if err == nil {
-		err = d.label.file.Sync()
+		if err == nil {
+			err = d.label.file.Sync()
+		}
 	}
 	return errors.Join(err, d.label.file.Close(), d.lock.Close())
 }

@@ -1,14 +1,9 @@
 package store
 
-import (
-	"encoding/binary"
-	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
-)
+import "fmt"
 
 // maxGroupBytes bounds the keys and values that one sync takes, unless a single
-// batch has more: so a group fits into Pebble's memory.
+// batch has more: so nobody waits long for another's.
 const maxGroupBytes = 1 << 20
 
 // request is a Commit call that was not answered yet.
@@ -98,52 +93,10 @@ func changes(group []request) bool {
 
 // write makes a group durable as the commit of the given number.
 func (d *Disk) write(commit uint64, group []request) error {
-	select {
-	case d.using <- struct{}{}:
-	case <-d.failed:
-		return d.Err()
-	}
-	defer func() { <-d.using }()
-	b := d.db.NewBatch()
-	if err := fill(b, commit, group); err != nil {
-		return err
-	}
-	if err := d.db.ApplyNoSyncWait(b, pebble.Sync); err != nil {
-		return err
-	}
-	if err := b.SyncWait(); err != nil {
-		return err
-	}
-	if err := b.Close(); err != nil {
+	if err := d.log.write(commit, group); err != nil {
 		return err
 	}
 	return d.label.write(commit, false)
-}
-
-// fill puts the number, as the first entry, and the group's changes into b.
-func fill(b *pebble.Batch, commit uint64, group []request) error {
-	if err := b.Set([]byte(commitKey), binary.BigEndian.AppendUint64(nil, commit), nil); err != nil {
-		return err
-	}
-	var key []byte
-	for _, r := range group {
-		if r.err != nil {
-			continue
-		}
-		for _, c := range r.batch.changes {
-			key = append(append(key[:0], entryPrefix...), c.key...)
-			var err error
-			if c.remove {
-				err = b.Delete(key, nil)
-			} else {
-				err = b.Set(key, c.value, nil)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // settle has the group that was taken answered: it is durable. When the Disk has

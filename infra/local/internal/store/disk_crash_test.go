@@ -3,11 +3,12 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 )
 
 // Ensure that a power cut at any moment that matters, right before and right
@@ -19,18 +20,17 @@ func TestPowerCutAtEverySync(t *testing.T) {
 		sessions, each int
 		kept           []int // percent of what was not synced
 	}{
-		// Each opening writes a table, so that some are merged.
 		"many sessions": {"", 3, 2, []int{0, 50}},
 		// A commit is larger than the blocks that are kept or not.
 		"torn commits": {strings.Repeat("x", 1500), 1, 6, []int{30, 70}},
-		// Logs and tables are changed in the middle of a session.
-		"big batches": {strings.Repeat("x", 8000), 1, 15, []int{0}},
+		// Segments are begun, carried along and removed all the time.
+		"big batches": {strings.Repeat("x", 800), 1, 15, []int{0, 50}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			rng := rand.New(rand.NewPCG(seed, 0))
-			files := vfs.NewCrashableMem()
+			fsys := filestest.NewMemory()
 			h := &history{filler: c.filler}
 			var mu sync.Mutex // one cut at a time
 			cuts, torn := 0, 0
@@ -40,7 +40,7 @@ func TestPowerCutAtEverySync(t *testing.T) {
 				cuts++
 				acked := h.acked.Load() // before the copy is made
 				for _, kept := range c.kept {
-					copied := files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng})
+					copied := fsys.PowerCut(kept, rng)
 					r := h.check(t, fmt.Sprintf("cut %d, %s a sync, %d %% kept", cuts, when, kept), copied, "data/local", acked)
 					if r.Torn > 0 {
 						torn++
@@ -52,11 +52,11 @@ func TestPowerCutAtEverySync(t *testing.T) {
 			}
 			const clients = 5
 			for range c.sessions {
-				d := openDisk(t, syncFS{files, around}, "data/local")
+				d := openSmall(t, watched(fsys, around), "data/local")
 				h.run(d, clients, c.each)
 				closeDisk(t, d)
 			}
-			h.check(t, "at the end", files, "data/local", int64(c.sessions*clients*c.each))
+			h.check(t, "at the end", fsys, "data/local", int64(c.sessions*clients*c.each))
 			t.Logf("%d cuts, %d left something torn", cuts, torn)
 		})
 	}
@@ -64,31 +64,42 @@ func TestPowerCutAtEverySync(t *testing.T) {
 
 // Ensure that what older logs held is not taken for the torn end of the last.
 func TestTornIsOnlyWhatIs(t *testing.T) {
-	files := vfs.NewCrashableMem()
-	h := &history{filler: strings.Repeat("x", 200_000)}
-	d := openDisk(t, unsyncedFS{files}, folder)
-	logs := map[string]bool{}
-	for len(logs) < 8 { // from the sixth on there are old ones to write over; the last is short
+	fsys := filestest.NewMemory()
+	h := &history{filler: strings.Repeat("x", 500)}
+	d := openSmall(t, fsys, folder)
+	for i := range 60 {
 		h.run(d, 1, 1)
-		logs[lastLog(t, files)] = true
+		killed := fsys.PowerCut(100, nil)
+		if r := h.check(t, fmt.Sprintf("after kill -9 %d", i), killed, folder, h.acked.Load()); r != (Recovery{}) {
+			t.Errorf("%+v, want nothing torn", r)
+		}
 	}
-	killed := copyAll(files)
 	closeDisk(t, d)
-	if r := h.check(t, "after kill -9", killed, folder, h.acked.Load()); r != (Recovery{}) {
-		t.Errorf("%+v, want nothing torn", r)
+	if names := logs(t, fsys); slices.Contains(names, segmentName(1)) || len(names) > 10 {
+		t.Errorf("the segments are %v: the oldest were to be removed", names)
 	}
 }
 
-// unsyncedFS saves the copy that a crashable file system makes of a file at each
-// sync.
-type unsyncedFS struct{ vfs.FS }
-
-func (f unsyncedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	file, err := f.FS.Create(name, c)
-	return unsyncedFile{file}, err
+// Ensure that a removal is durable before the next one: a power cut that undoes
+// only the first of two would leave a gap.
+func TestRemovalsAreDurableInTheirOrder(t *testing.T) {
+	removed, pending := 0, false
+	d := openSmall(t, filestest.Hooks{FS: filestest.NewMemory(), Before: func(op filestest.Op, name string) error {
+		switch op {
+		case filestest.SyncDir:
+			pending = false
+		case filestest.Remove:
+			if pending {
+				t.Errorf("%s is removed before the removal in front of it is durable", name)
+			}
+			removed, pending = removed+1, true
+		}
+		return nil
+	}}, folder)
+	h := &history{filler: strings.Repeat("x", 500)}
+	h.run(d, 1, 200)
+	closeDisk(t, d)
+	if removed < 5 {
+		t.Errorf("%d segments were removed", removed)
+	}
 }
-
-type unsyncedFile struct{ vfs.File }
-
-func (unsyncedFile) Sync() error     { return nil }
-func (unsyncedFile) SyncData() error { return nil }

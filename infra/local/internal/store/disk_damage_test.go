@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 )
 
 // folder is where the damage tests have their Disk.
@@ -21,7 +22,7 @@ const folder = "data"
 // behind them one that was written to the log and not acknowledged.
 type broken struct {
 	*history
-	files *vfs.MemFS
+	files *filestest.Memory
 	log   string
 	whole []byte // all of the log
 	acked int    // bytes of it that were acknowledged
@@ -30,18 +31,18 @@ type broken struct {
 // breakOff makes acked commits of one batch each, and one more.
 func breakOff(t *testing.T, acked int, filler string) *broken {
 	t.Helper()
-	files := vfs.NewCrashableMem()
+	fsys := filestest.NewMemory()
 	b := &broken{history: &history{filler: filler}}
 	armed := false
-	d := openDisk(t, syncFS{files, func(when string) {
+	d := openDisk(t, watched(fsys, func(when string) {
 		if armed && when == "before" {
-			b.files = copyAll(files)
+			b.files = copyAll(fsys)
 			armed = false
 		}
-	}}, folder)
+	}), folder)
 	b.run(d, 1, acked)
-	b.log = lastLog(t, files)
-	b.acked = len(content(t, files, b.log))
+	b.log = lastLog(t, fsys)
+	b.acked = len(content(t, fsys, b.log))
 	armed = true
 	b.run(d, 1, 1)
 	closeDisk(t, d)
@@ -53,7 +54,7 @@ func breakOff(t *testing.T, acked int, filler string) *broken {
 }
 
 // with gives a copy of the files in which the log has another content.
-func (b *broken) with(t *testing.T, log []byte) *vfs.MemFS {
+func (b *broken) with(t *testing.T, log []byte) *filestest.Memory {
 	t.Helper()
 	copied := copyAll(b.files)
 	replace(t, copied, b.log, log)
@@ -61,37 +62,34 @@ func (b *broken) with(t *testing.T, log []byte) *vfs.MemFS {
 }
 
 // copyAll copies what is there, synced or not.
-func copyAll(files *vfs.MemFS) *vfs.MemFS {
-	return files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(0, 0))})
+func copyAll(fsys *filestest.Memory) *filestest.Memory {
+	return fsys.PowerCut(100, nil)
 }
 
-func lastLog(t *testing.T, files vfs.FS) string {
+func lastLog(t *testing.T, fsys files.FS) string { return slices.Max(logs(t, fsys)) }
+
+// logs are the names of the segments.
+func logs(t *testing.T, fsys files.FS) []string {
 	t.Helper()
-	names, err := files.List(folder)
+	names, err := fsys.List(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".log") })
-	return slices.Max(names)
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".log") })
 }
 
-func content(t *testing.T, files vfs.FS, name string) []byte {
+func content(t *testing.T, fsys files.FS, name string) []byte {
 	t.Helper()
-	file, err := files.Open(files.PathJoin(folder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	all, err := io.ReadAll(file)
+	all, err := files.ReadAll(fsys, filepath.Join(folder, name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-func replace(t *testing.T, files vfs.FS, name string, content []byte) {
+func replace(t *testing.T, fsys files.FS, name string, content []byte) {
 	t.Helper()
-	file, err := files.Create(files.PathJoin(folder, name), vfs.WriteCategoryUnspecified)
+	file, err := fsys.Create(filepath.Join(folder, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,24 +100,24 @@ func replace(t *testing.T, files vfs.FS, name string, content []byte) {
 }
 
 // all is what the folder holds.
-func all(t *testing.T, files vfs.FS) map[string]string {
+func all(t *testing.T, fsys files.FS) map[string]string {
 	t.Helper()
-	names, err := files.List(folder)
+	names, err := fsys.List(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
 	for _, name := range names {
-		out[name] = string(content(t, files, name))
+		out[name] = string(content(t, fsys, name))
 	}
 	return out
 }
 
 // wantDamaged wants the folder refused, with the name of a file, and unchanged.
-func wantDamaged(t *testing.T, what string, files vfs.FS, file string) {
+func wantDamaged(t *testing.T, what string, fsys files.FS, file string) {
 	t.Helper()
-	before := all(t, files)
-	d, err := OpenDisk(folder, Options{FS: files})
+	before := all(t, fsys)
+	d, err := OpenDisk(folder, Options{FS: fsys})
 	if err == nil {
 		t.Errorf("%s: it opened with %v", what, list(d, "last"))
 		closeDisk(t, d)
@@ -128,7 +126,7 @@ func wantDamaged(t *testing.T, what string, files vfs.FS, file string) {
 	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), file) {
 		t.Errorf("%s: %v, want ErrDamaged and the name of %s", what, err, file)
 	}
-	if diff := cmp.Diff(before, all(t, files)); diff != "" {
+	if diff := cmp.Diff(before, all(t, fsys)); diff != "" {
 		t.Errorf("%s: what was refused was changed:\n%s", what, diff)
 	}
 }
@@ -138,10 +136,10 @@ func wantDamaged(t *testing.T, what string, files vfs.FS, file string) {
 func TestLogCutAtEveryLength(t *testing.T) {
 	b := breakOff(t, 5, "")
 	for length := range len(b.whole) + 1 {
-		files := b.with(t, b.whole[:length])
+		fsys := b.with(t, b.whole[:length])
 		what := fmt.Sprintf("%d of %d bytes, %d acknowledged", length, len(b.whole), b.acked)
 		if length < b.acked {
-			wantDamaged(t, what, files, b.log)
+			wantDamaged(t, what, fsys, b.log)
 			continue
 		}
 		acked, torn := int64(5), int64(len(bytes.TrimRight(b.whole[b.acked:length], "\x00")))
@@ -149,7 +147,7 @@ func TestLogCutAtEveryLength(t *testing.T) {
 			acked, torn = 6, 0
 		}
 		want := Recovery{Torn: torn}
-		if got := b.check(t, what, files, folder, acked); got != want {
+		if got := b.check(t, what, fsys, folder, acked); got != want {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
@@ -170,11 +168,11 @@ func TestWrongByteInLog(t *testing.T) {
 	}
 }
 
-// Ensure the same where a log has many blocks of 32 KiB, and commits lie across
-// their ends.
+// Ensure the same in a long log, with bytes gone at its beginning, in the middle
+// and at the end of commits.
 func TestDamageInLongLog(t *testing.T) {
 	b := breakOff(t, 60, strings.Repeat("x", 2500))
-	const block = 32 << 10
+	const block = 4 << 10
 	if b.acked < 4*block {
 		t.Fatalf("the log has only %d bytes", b.acked)
 	}
@@ -196,90 +194,70 @@ func TestDamageInLongLog(t *testing.T) {
 // Ensure that damage is noticed by the log alone, too, except near its end: after
 // a power cut the label may know of nothing.
 func TestDamageUnknownToLabel(t *testing.T) {
-	files := vfs.NewCrashableMem()
+	fsys := filestest.NewMemory()
 	h := &history{filler: strings.Repeat("x", 2500)}
-	d := openDisk(t, files, folder)
-	h.run(d, 1, 90) // with commits over several blocks Pebble sees less
+	d := openDisk(t, fsys, folder)
+	h.run(d, 1, 90)
 	// Without what was not synced: the label is as it was after opening.
-	cut := files.CrashClone(vfs.CrashCloneCfg{})
+	cut := fsys.PowerCut(0, nil)
 	closeDisk(t, d)
-	h.check(t, "nothing wrong", cut.CrashClone(vfs.CrashCloneCfg{}), folder, 90)
+	h.check(t, "nothing wrong", cut.PowerCut(0, nil), folder, 90)
 	log := lastLog(t, cut)
 	whole := content(t, cut, log)
 	for at := 7; at < len(whole)/2; at += 30_000 {
 		damaged := copyAll(cut)
 		wrong := slices.Clone(whole)
-		clear(wrong[at : at+100]) // not a single bit, for which Pebble would look long
+		clear(wrong[at : at+100])
 		replace(t, damaged, log, wrong)
 		wantDamaged(t, fmt.Sprintf("bytes %d to %d", at, at+100), damaged, log)
 	}
 }
 
 // Ensure that damage anywhere in the folder is refused, or does no harm. The
-// folder has tables and logs, as after some sessions.
+// folder has segments of which some were removed, as after some sessions.
 func TestDamageInAnyFile(t *testing.T) {
-	files := vfs.NewCrashableMem()
-	// Blocks of tables are compressed; there are to be some.
-	random := rand.New(rand.NewPCG(1, 1))
-	filler := make([]byte, 3000)
-	for i := range filler {
-		filler[i] = byte(random.Uint32())
-	}
-	h := &history{filler: string(filler)}
+	fsys := filestest.NewMemory()
+	h := &history{filler: strings.Repeat("x", 300)}
 	for range 4 {
-		d := openDisk(t, files, folder)
+		d := openSmall(t, fsys, folder)
 		h.run(d, 2, 8)
 		closeDisk(t, d)
 	}
-	try := func(what string, files *vfs.MemFS) {
+	try := func(what string, fsys *filestest.Memory) {
 		t.Helper()
-		before := all(t, files)
-		d, err := OpenDisk(folder, Options{FS: files})
+		before := all(t, fsys)
+		d, err := OpenDisk(folder, Options{FS: fsys})
 		if err == nil {
 			h.compare(t, what, d, 64)
 			closeDisk(t, d)
 			return
 		}
-		if diff := cmp.Diff(before, all(t, files)); diff != "" {
+		if diff := cmp.Diff(before, all(t, fsys)); diff != "" {
 			t.Errorf("%s: what was refused (%v) was changed:\n%s", what, err, diff)
 		}
 	}
 	kinds := map[string]int{}
-	for name, text := range all(t, files) {
-		kinds[kind(name)]++
-		gone := copyAll(files)
-		if err := gone.Remove(files.PathJoin(folder, name)); err != nil {
+	for name, text := range all(t, fsys) {
+		kinds[strings.TrimPrefix(filepath.Ext("."+name), ".")]++
+		gone := copyAll(fsys)
+		if err := gone.Remove(filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
 		}
 		try(name+" is gone", gone)
 		for at := 0; at < len(text); at += 1 + len(text)/25 {
 			wrong := []byte(text)
 			wrong[at] ^= 1 << (at % 8)
-			damaged := copyAll(files)
+			damaged := copyAll(fsys)
 			replace(t, damaged, name, wrong)
 			try(fmt.Sprintf("byte %d of %d of %s", at, len(text), name), damaged)
-			cut := copyAll(files)
+			cut := copyAll(fsys)
 			replace(t, cut, name, []byte(text)[:at])
 			try(fmt.Sprintf("%s is cut from %d to %d bytes", name, len(text), at), cut)
 		}
 	}
-	for _, k := range []string{"label", "MANIFEST", "OPTIONS", "log", "sst", "marker"} {
+	for _, k := range []string{"label", "log"} {
 		if kinds[k] == 0 {
 			t.Errorf("there is no %s: %v", k, kinds)
 		}
 	}
-}
-
-// kind is what a file of the folder is.
-func kind(name string) string {
-	if strings.HasPrefix(name, "marker.") {
-		return "marker"
-	}
-	if before, _, ok := strings.Cut(name, "-"); ok {
-		return before
-	}
-	if _, extension, ok := strings.Cut(name, "."); ok {
-		return extension
-	}
-	return name
 }

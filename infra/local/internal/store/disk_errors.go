@@ -13,6 +13,9 @@ var (
 	ErrForeign = errors.New("not a data folder of the local runtime")
 	// ErrNewer: a later version of the runtime has written the folder.
 	ErrNewer = errors.New("written by a newer version of the runtime")
+	// ErrOlder: a version of the runtime has written the folder whose format is
+	// not known any more.
+	ErrOlder = errors.New("written by an older version of the runtime")
 	// ErrDamaged: something that was acknowledged can't be read any more.
 	ErrDamaged = errors.New("damaged")
 )

@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 )
 
 var errDevice = errors.New("the device is gone")
@@ -17,14 +16,14 @@ var errDevice = errors.New("the device is gone")
 // Ensure that nothing is acknowledged once a sync has failed, even if the next
 // one would work, and that what was acknowledged before is there afterwards.
 func TestFailedSync(t *testing.T) {
-	files := vfs.NewCrashableMem()
+	fsys := filestest.NewMemory()
 	var breaks atomic.Bool
-	failing := errorfs.Wrap(files, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileSyncData && strings.HasSuffix(op.Path, ".log") && breaks.CompareAndSwap(true, false) {
+	failing := filestest.Hooks{FS: fsys, Before: func(op filestest.Op, name string) error {
+		if op == filestest.Sync && strings.HasSuffix(name, ".log") && breaks.CompareAndSwap(true, false) {
 			return errDevice
 		}
 		return nil
-	}))
+	}}
 	d := openDisk(t, failing, folder)
 	h := new(history)
 	h.run(d, 4, 5)
@@ -46,32 +45,32 @@ func TestFailedSync(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	h.check(t, "after a power cut", files.CrashClone(vfs.CrashCloneCfg{}), folder, 20)
+	h.check(t, "after a power cut", fsys.PowerCut(0, nil), folder, 20)
 }
 
 // Ensure that a file system that refuses any one kind of writing from some
 // moment on, as a full disk does, makes the Disk fail at once, never hang, and
 // costs nothing that was acknowledged.
 func TestFullDisk(t *testing.T) {
-	for _, kind := range []errorfs.OpKind{
-		errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpCreate, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpRename,
+	for _, kind := range []filestest.Op{
+		filestest.Write, filestest.WriteAt, filestest.Create, filestest.Sync, filestest.SyncDir, filestest.Rename, filestest.Remove,
 	} {
 		for after := 0; after < 60; after += 1 + after/6 {
-			what := fmt.Sprintf("operation kind %d fails from number %d on", kind, after)
-			files := vfs.NewCrashableMem()
+			what := fmt.Sprintf("%s fails from number %d on", kind, after)
+			fsys := filestest.NewMemory()
 			left := atomic.Int64{}
 			left.Store(int64(after))
-			full := errorfs.Wrap(files, errorfs.InjectorFunc(func(op errorfs.Op) error {
-				if op.Kind == kind && left.Add(-1) < 0 {
+			full := filestest.Hooks{FS: fsys, Before: func(op filestest.Op, _ string) error {
+				if op == kind && left.Add(-1) < 0 {
 					return errDevice
 				}
 				return nil
-			}))
-			h := &history{filler: strings.Repeat("x", 20_000)}
+			}}
+			h := &history{filler: strings.Repeat("x", 1000)}
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				d, err := OpenDisk(folder, Options{FS: full})
+				d, err := OpenDisk(folder, Options{FS: full, limits: smallLimits})
 				if err != nil {
 					if !strings.Contains(err.Error(), errDevice.Error()) {
 						t.Errorf("%s: opening: %v", what, err)
@@ -84,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 				}
 			}()
 			wait(t, what, done)
-			h.check(t, what, files.CrashClone(vfs.CrashCloneCfg{}), folder, h.acked.Load())
+			h.check(t, what, fsys.PowerCut(0, nil), folder, h.acked.Load())
 		}
 	}
 }

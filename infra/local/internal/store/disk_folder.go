@@ -3,41 +3,42 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 )
 
-// lockName is the file by which Pebble keeps other processes out.
+// lockName is the file by which others are kept out.
 const lockName = "LOCK"
 
 // claim takes a folder for this process: it makes a new one with its label, or
 // opens that of one which is there. What is no data folder is left as it is.
 // The caller closes both.
-func claim(files vfs.FS, dir string) (lock *pebble.Lock, l *label, fresh bool, err error) {
-	if err := makeFolder(files, dir); err != nil {
+func claim(fsys files.FS, dir string) (lock io.Closer, l *label, fresh bool, err error) {
+	if err := makeFolder(fsys, dir); err != nil {
 		return nil, nil, false, err
 	}
 	// Once without the lock, so that nothing is left in a folder that isn't ours.
-	if err := checkForeign(files, dir); err != nil {
+	if err := checkForeign(fsys, dir); err != nil {
 		return nil, nil, false, err
 	}
-	lock, err = pebble.LockDirectory(dir, files)
+	lock, err = fsys.Lock(filepath.Join(dir, lockName))
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, nil, false, err
 	} else if err != nil {
 		return nil, nil, false, fmt.Errorf("%w (%w)", ErrInUse, err)
 	}
-	l, err = openLabel(files, dir)
+	l, err = openLabel(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		fresh = true
-		if err = checkForeign(files, dir); err == nil {
-			err = createLabel(files, dir)
+		if err = checkForeign(fsys, dir); err == nil {
+			err = createLabel(fsys, dir)
 		}
 		if err == nil {
-			l, err = openLabel(files, dir)
+			l, err = openLabel(fsys, dir)
 		}
 	}
 	if err != nil {
@@ -48,8 +49,8 @@ func claim(files vfs.FS, dir string) (lock *pebble.Lock, l *label, fresh bool, e
 
 // checkForeign refuses a folder that has no label and yet more than what an
 // unfinished creation leaves.
-func checkForeign(files vfs.FS, dir string) error {
-	names, err := files.List(dir)
+func checkForeign(fsys files.FS, dir string) error {
+	names, err := fsys.List(dir)
 	if err != nil {
 		return err
 	}
@@ -66,14 +67,14 @@ func checkForeign(files vfs.FS, dir string) error {
 
 // makeFolder makes a folder with those above it that are missing, so that it is
 // not gone after a power cut. They are their owner's alone: documents are in it.
-func makeFolder(files vfs.FS, dir string) error {
-	info, err := files.Stat(dir)
+func makeFolder(fsys files.FS, dir string) error {
+	info, err := fsys.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := makeFolder(files, files.PathDir(dir)); err != nil {
+		if err := makeFolder(fsys, filepath.Dir(dir)); err != nil {
 			return err
 		}
-		if err := files.MkdirAll(dir, 0o700); err != nil {
+		if err := fsys.MkdirAll(dir); err != nil {
 			return err
 		}
 	case err != nil:
@@ -81,14 +82,14 @@ func makeFolder(files vfs.FS, dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is no folder", dir)
 	}
-	return syncFolder(files, files.PathDir(dir))
+	return syncFolder(fsys, filepath.Dir(dir))
 }
 
 // writeFile makes a file with content that is there whole, and durable, or not
 // at all.
-func writeFile(files vfs.FS, dir, name string, content []byte) error {
-	temporary := files.PathJoin(dir, name+temporarySuffix)
-	file, err := files.Create(temporary, vfs.WriteCategoryUnspecified)
+func writeFile(fsys files.FS, dir, name string, content []byte) error {
+	temporary := filepath.Join(dir, name+temporarySuffix)
+	file, err := fsys.Create(temporary)
 	if err != nil {
 		return err
 	}
@@ -99,21 +100,17 @@ func writeFile(files vfs.FS, dir, name string, content []byte) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	if err := files.Rename(temporary, files.PathJoin(dir, name)); err != nil {
+	if err := fsys.Rename(temporary, filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	return syncFolder(files, dir)
+	return syncFolder(fsys, dir)
 }
 
 // temporarySuffix ends the names of files that are not finished.
 const temporarySuffix = ".unfinished"
 
-func syncFolder(files vfs.FS, dir string) error {
-	folder, err := files.OpenDir(dir)
-	if err != nil {
-		return fmt.Errorf("sync folder %s: %w", dir, err)
-	}
-	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+func syncFolder(fsys files.FS, dir string) error {
+	if err := fsys.SyncDir(dir); err != nil {
 		return fmt.Errorf("sync folder %s: %w", dir, err)
 	}
 	return nil

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 )
 
 // Ensure that a folder that is not a Disk's, or a newer one's, is refused and
@@ -24,24 +26,25 @@ func TestFolderRefused(t *testing.T) {
 		"a database without us":  {map[string]string{"MANIFEST-000001": "x", "LOCK": ""}, ErrForeign},
 		"another's label":        {map[string]string{"label": "Fragile, this side up\n"}, ErrForeign},
 		"a label without number": {map[string]string{"label": labelText + "one\n"}, ErrForeign},
-		"a newer label":          {map[string]string{"label": labelText + "2\n", "data": "?"}, ErrNewer},
-		"a label without slots":  {map[string]string{"label": labelText + "1\n"}, ErrDamaged},
+		"a newer label":          {map[string]string{"label": labelText + "3\n", "data": "?"}, ErrNewer},
+		"an older label":         {map[string]string{"label": labelText + "1\n", "data": "?"}, ErrOlder},
+		"a label without slots":  {map[string]string{"label": labelText + "2\n"}, ErrDamaged},
 		"a label alone, used": {map[string]string{
 			"label": labelWith(progress{turn: 7, commit: 3})}, ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files := vfs.NewMem()
-			if err := files.MkdirAll(folder, 0o755); err != nil {
+			fsys := filestest.NewMemory()
+			if err := fsys.MkdirAll(folder); err != nil {
 				t.Fatal(err)
 			}
 			for name, text := range c.files {
-				replace(t, files, name, []byte(text))
+				replace(t, fsys, name, []byte(text))
 			}
-			_, err := OpenDisk(folder, Options{FS: files})
+			_, err := OpenDisk(folder, Options{FS: fsys})
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), "data folder data") {
 				t.Errorf("%v, want %v", err, c.want)
 			}
-			after := all(t, files)
+			after := all(t, fsys)
 			if _, locked := c.files["LOCK"]; !locked {
 				delete(after, "LOCK") // a label is only looked at with the lock held
 			}
@@ -50,13 +53,13 @@ func TestFolderRefused(t *testing.T) {
 			}
 		})
 	}
-	files := vfs.NewMem()
-	file, err := files.Create("data", vfs.WriteCategoryUnspecified)
+	fsys := filestest.NewMemory()
+	file, err := fsys.Create("data")
 	if err != nil {
 		t.Fatal(err)
 	}
 	file.Close()
-	if _, err := OpenDisk("data", Options{FS: files}); err == nil || !strings.Contains(err.Error(), "is no folder") {
+	if _, err := OpenDisk("data", Options{FS: fsys}); err == nil || !strings.Contains(err.Error(), "is no folder") {
 		t.Errorf("a file in the place of the folder: %v", err)
 	}
 }
@@ -64,7 +67,7 @@ func TestFolderRefused(t *testing.T) {
 // labelWith is the text of a label whose second slot is torn.
 func labelWith(p progress) string {
 	content := make([]byte, 3*slotSize)
-	copy(content, labelText+"1\n")
+	copy(content, labelText+"2\n")
 	copy(content[slotSize:], p.encode())
 	copy(content[2*slotSize:], p.encode()[:10])
 	return string(content)
@@ -72,13 +75,13 @@ func labelWith(p progress) string {
 
 // Ensure that something left by a creation that was broken off is no obstacle.
 func TestUnfinishedCreation(t *testing.T) {
-	files := vfs.NewMem()
-	if err := files.MkdirAll(folder, 0o755); err != nil {
+	fsys := filestest.NewMemory()
+	if err := fsys.MkdirAll(folder); err != nil {
 		t.Fatal(err)
 	}
-	replace(t, files, "LOCK", nil)
-	replace(t, files, "label.unfinished", []byte("Fab"))
-	d := openDisk(t, files, folder)
+	replace(t, fsys, "LOCK", nil)
+	replace(t, fsys, "label.unfinished", []byte("Fab"))
+	d := openDisk(t, fsys, folder)
 	defer closeDisk(t, d)
 	if want := (Recovery{Fresh: true, Clean: true}); d.Recovery() != want {
 		t.Errorf("%+v, want %+v", d.Recovery(), want)
@@ -88,7 +91,7 @@ func TestUnfinishedCreation(t *testing.T) {
 func TestRecoveryTellsOfTheLastStop(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for i, want := range []Recovery{{Fresh: true, Clean: true}, {Clean: true}, {Clean: true}} {
-		d := openDisk(t, vfs.Default, dir)
+		d := openDisk(t, files.System{}, dir)
 		if d.Recovery() != want {
 			t.Errorf("opening %d: %+v, want %+v", i, d.Recovery(), want)
 		}
@@ -114,10 +117,10 @@ func TestFolderInUse(t *testing.T) {
 	}
 	wantInUse("another process")
 	p.kill(t)
-	d := openDisk(t, vfs.Default, dir)
+	d := openDisk(t, files.System{}, dir)
 	wantInUse("this process")
 	closeDisk(t, d)
-	closeDisk(t, openDisk(t, vfs.Default, dir))
+	closeDisk(t, openDisk(t, files.System{}, dir))
 }
 
 func TestLabelSlots(t *testing.T) {
@@ -134,14 +137,14 @@ func TestLabelSlots(t *testing.T) {
 		"only the header": {func(b []byte) []byte { return bytes.Clone(b[:slotSize]) }, progress{}, ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files := vfs.NewMem()
-			if err := files.MkdirAll(folder, 0o755); err != nil {
+			fsys := filestest.NewMemory()
+			if err := fsys.MkdirAll(folder); err != nil {
 				t.Fatal(err)
 			}
-			if err := createLabel(files, folder); err != nil {
+			if err := createLabel(fsys, folder); err != nil {
 				t.Fatal(err)
 			}
-			l, err := openLabel(files, folder)
+			l, err := openLabel(fsys, folder)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,8 +153,8 @@ func TestLabelSlots(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			replace(t, files, labelName, c.change(content(t, files, labelName)))
-			again, err := openLabel(files, folder)
+			replace(t, fsys, labelName, c.change(content(t, fsys, labelName)))
+			again, err := openLabel(fsys, folder)
 			if !errors.Is(err, c.err) {
 				t.Fatalf("%v, want %v", err, c.err)
 			}

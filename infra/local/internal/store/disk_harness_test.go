@@ -8,14 +8,30 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 )
 
 // openDisk opens a Disk that must open.
-func openDisk(t testing.TB, files vfs.FS, dir string) *Disk {
+func openDisk(t testing.TB, fsys files.FS, dir string) *Disk {
 	t.Helper()
-	d, err := OpenDisk(dir, Options{FS: files})
+	return openWith(t, dir, Options{FS: fsys})
+}
+
+// smallLimits are those of a Disk whose segments are so small that some are begun,
+// and removed, all the time.
+var smallLimits = limits{segment: 3000, slack: 5000, least: 100}
+
+func openSmall(t testing.TB, fsys files.FS, dir string) *Disk {
+	t.Helper()
+	return openWith(t, dir, Options{FS: fsys, limits: smallLimits})
+}
+
+func openWith(t testing.TB, dir string, o Options) *Disk {
+	t.Helper()
+	d, err := OpenDisk(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +57,14 @@ type history struct {
 	answers sync.WaitGroup
 }
 
-// batch is the nth: it adds entries, and removes some of an earlier batch.
+// batch is the nth: it adds entries, changes one that some others have changed,
+// and removes some of an earlier batch. Some entries stay for good.
 func (h *history) batch(n int) Batch {
 	var b Batch
+	b.Put(fmt.Sprintf("turn/%d", n%turns), fmt.Append(nil, n))
+	if n%staying == 0 {
+		b.Put(fmt.Sprintf("stays/%06d", n), fmt.Append(nil, n))
+	}
 	b.Put("last", fmt.Append(nil, n))
 	b.Put(fmt.Sprintf("a/%06d", n), []byte(h.filler))
 	b.Put(fmt.Sprintf("b/%06d", n), fmt.Append(nil, n))
@@ -52,9 +73,17 @@ func (h *history) batch(n int) Batch {
 	return b
 }
 
+const turns, staying = 7, 5
+
 // state is what the first n batches leave.
 func (h *history) state(n int) []string {
 	var all []string
+	for i := max(0, n-turns); i < n; i++ {
+		all = append(all, fmt.Sprintf("turn/%d=%d", i%turns, i))
+	}
+	for i := 0; i < n; i += staying {
+		all = append(all, fmt.Sprintf("stays/%06d=%d", i, i))
+	}
 	for i := max(0, n-10); i < n; i++ {
 		all = append(all, fmt.Sprintf("a/%06d=%s", i, h.filler), fmt.Sprintf("b/%06d=%d", i, i))
 	}
@@ -100,9 +129,9 @@ func (h *history) commit(d *Disk, done func()) {
 
 // check opens a copy of the folder and compares. acked is how many batches were
 // acknowledged when the copy was made.
-func (h *history) check(t testing.TB, what string, files vfs.FS, dir string, acked int64) Recovery {
+func (h *history) check(t testing.TB, what string, fsys files.FS, dir string, acked int64) Recovery {
 	t.Helper()
-	d, err := OpenDisk(dir, Options{FS: files})
+	d, err := OpenDisk(dir, Options{FS: fsys})
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return Recovery{}
@@ -130,42 +159,21 @@ func (h *history) compare(t testing.TB, what string, d *Disk, acked int64) {
 	}
 }
 
-// A syncFS calls a function right before and right after every sync.
-type syncFS struct {
-	vfs.FS
-	around func(when string)
-}
-
-func (f syncFS) wrap(file vfs.File, err error) (vfs.File, error) {
-	if err != nil {
-		return nil, err
+// watched calls a function right before and right after every sync.
+func watched(fsys files.FS, around func(when string)) files.FS {
+	sync := func(op filestest.Op) bool { return op == filestest.Sync || op == filestest.SyncDir }
+	return filestest.Hooks{
+		FS: fsys,
+		Before: func(op filestest.Op, _ string) error {
+			if sync(op) {
+				around("before")
+			}
+			return nil
+		},
+		After: func(op filestest.Op, _ string) {
+			if sync(op) {
+				around("after")
+			}
+		},
 	}
-	return syncFile{file, f.around}, nil
-}
-
-func (f syncFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.wrap(f.FS.Create(name, c))
-}
-
-func (f syncFS) OpenDir(name string) (vfs.File, error) { return f.wrap(f.FS.OpenDir(name)) }
-
-func (f syncFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
-	return f.wrap(f.FS.OpenReadWrite(name, c, o...))
-}
-
-type syncFile struct {
-	vfs.File
-	around func(when string)
-}
-
-func (f syncFile) Sync() error {
-	f.around("before")
-	defer f.around("after")
-	return f.File.Sync()
-}
-
-func (f syncFile) SyncData() error {
-	f.around("before")
-	defer f.around("after")
-	return f.File.SyncData()
 }

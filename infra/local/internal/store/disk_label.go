@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 )
 
 // The label is the file that tells a data folder from others. It begins with a
@@ -17,8 +18,8 @@ import (
 // slots, written in turn, so that one is whole at any time: which commit was
 // acknowledged last, and whether the Disk was closed.
 //
-// Pebble's log alone does not tell whether commits are missing at its end: a log
-// that was cut looks like one that was never written. The label is written
+// The log alone does not tell whether commits are missing at its end: one that
+// was cut looks like one that was never written. The label is written
 // behind every commit that has reached the disk, before it is acknowledged. It
 // is not synced then, which would make every commit wait twice: after a kill -9
 // it is exact nevertheless, since the operating system holds what was written;
@@ -26,7 +27,7 @@ import (
 const (
 	labelName     = "label"
 	labelText     = "Fabrikam drone delivery, state of the local runtime, format "
-	formatVersion = 1
+	formatVersion = 2
 
 	slotSize   = 512 // of a sector, which disks write whole
 	slotLength = 21  // used bytes of a slot: turn, commit, clean, checksum
@@ -38,8 +39,6 @@ type progress struct {
 	commit uint64 // the number of the last commit that was acknowledged
 	clean  bool   // the Disk was closed after it
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (p progress) encode() []byte {
 	b := binary.BigEndian.AppendUint64(nil, p.turn)
@@ -68,12 +67,12 @@ func parseSlot(b []byte) (p progress, ok bool) {
 
 // A label is the open label of a folder.
 type label struct {
-	file vfs.File
+	file files.File
 	last progress
 }
 
 // createLabel makes a new folder's label, whole or not at all.
-func createLabel(files vfs.FS, dir string) error {
+func createLabel(fsys files.FS, dir string) error {
 	content := make([]byte, slotSize, 3*slotSize)
 	copy(content, fmt.Sprintf("%s%d\n", labelText, formatVersion))
 	for turn := range uint64(2) {
@@ -81,21 +80,21 @@ func createLabel(files vfs.FS, dir string) error {
 		copy(slot, progress{turn: turn, clean: true}.encode())
 		content = append(content, slot...)
 	}
-	if err := writeFile(files, dir, labelName, content); err != nil {
+	if err := writeFile(fsys, dir, labelName, content); err != nil {
 		return fmt.Errorf("create %s: %w", labelName, err)
 	}
 	return nil
 }
 
 // openLabel opens the label of a folder. The error wraps fs.ErrNotExist when
-// there is none, ErrForeign or ErrNewer when it is not of this format, and
+// there is none, ErrForeign, ErrOlder or ErrNewer when it is not of this format, and
 // ErrDamaged when no slot is whole.
-func openLabel(files vfs.FS, dir string) (*label, error) {
-	path := files.PathJoin(dir, labelName)
-	if _, err := files.Stat(path); err != nil {
+func openLabel(fsys files.FS, dir string) (*label, error) {
+	path := filepath.Join(dir, labelName)
+	if _, err := fsys.Stat(path); err != nil {
 		return nil, err // OpenReadWrite would create it
 	}
-	file, err := files.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	file, err := fsys.OpenReadWrite(path)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +105,7 @@ func openLabel(files vfs.FS, dir string) (*label, error) {
 	return l, nil
 }
 
-func readLabel(file vfs.File) (progress, error) {
+func readLabel(file files.File) (progress, error) {
 	content := make([]byte, 3*slotSize)
 	if n, err := file.ReadAt(content, 0); err == io.EOF {
 		content = content[:n]
@@ -119,6 +118,8 @@ func readLabel(file vfs.File) (progress, error) {
 	switch {
 	case !ours || err != nil || version < 1:
 		return progress{}, fmt.Errorf("%w: its file %s is no label of one", ErrForeign, labelName)
+	case version < formatVersion:
+		return progress{}, fmt.Errorf("%w: it has format %d, this version knows %d", ErrOlder, version, formatVersion)
 	case version > formatVersion:
 		return progress{}, fmt.Errorf("%w: it has format %d, this version knows %d", ErrNewer, version, formatVersion)
 	}

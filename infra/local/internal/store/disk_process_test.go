@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 )
 
 // writerFolder makes the test binary a process that commits to a folder until it
@@ -119,7 +119,7 @@ func TestKilledWriter(t *testing.T) {
 		acked := w.acked(t, 1+rand.IntN(300))
 		w.kill(t)
 		what := fmt.Sprintf("round %d, %d acknowledged", round, acked)
-		if r := h.check(t, what, vfs.Default, dir, acked); r.Clean || r.Fresh {
+		if r := h.check(t, what, files.System{}, dir, acked); r.Clean || r.Fresh {
 			t.Errorf("%s: %+v", what, r)
 		}
 	}

@@ -5,23 +5,24 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 )
 
 func TestDisk(t *testing.T) {
-	conforms(t, func(t *testing.T) Store { return openDisk(t, vfs.Default, t.TempDir()) })
+	conforms(t, func(t *testing.T) Store { return openDisk(t, files.System{}, t.TempDir()) })
 }
 
 // Ensure that nobody is told of a commit before it is durable: neither who waits
 // for it nor who reads.
 func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files := vfs.NewMem()
+		fsys := filestest.NewMemory()
 		var d *Disk
 		var told, shown []string
 		var all sync.WaitGroup
 		armed := false
-		d = openDisk(t, syncFS{files, func(when string) {
+		d = openDisk(t, watched(fsys, func(when string) {
 			if !armed || when != "before" {
 				return
 			}
@@ -31,7 +32,7 @@ func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 			if told != nil || shown != nil {
 				t.Errorf("before the sync %q were told, and %q shown", told, shown)
 			}
-		}}, folder)
+		}), folder)
 		armed = true
 		var b Batch
 		b.Put("a", []byte("1"))
@@ -52,16 +53,16 @@ func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 // Ensure that commits that wait at the same time share a sync, and that a group
 // has its bounds.
 func TestCommitsShareSyncs(t *testing.T) {
-	files := vfs.NewMem()
+	fsys := filestest.NewMemory()
 	held, let := make(chan struct{}), make(chan struct{})
 	armed := false
-	d := openDisk(t, syncFS{files, func(when string) {
+	d := openDisk(t, watched(fsys, func(when string) {
 		if armed && when == "before" {
 			armed = false
 			close(held)
 			<-let
 		}
-	}}, folder)
+	}), folder)
 	var answers sync.WaitGroup
 	commit := func(size int) {
 		var b Batch

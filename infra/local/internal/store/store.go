@@ -7,17 +7,17 @@
 // [Disk] survives kill -9 and power cuts, [Memory] serves as long as the process
 // lives, [Discard] keeps nothing.
 //
-// A Disk is a folder with a Pebble database and a label (see disk_label.go). Each
-// commit has a number, which its first entry in the database's log holds. Opening
-// checks, before anything is changed, that the numbers have no gap up to the one
-// that the label has as acknowledged; what lies behind it in the log, torn by the
-// last stop, is dropped, and reported. So something that was acknowledged is there
-// or its loss is an error, never silent.
+// A Disk is a folder with a log of commits and a label (see disk_label.go). Each
+// commit has a number. Opening checks, before anything is changed, that the
+// numbers have no gap up to the one that the label has as acknowledged; what lies
+// behind it in the log, torn by the last stop, is dropped, and reported. So
+// something that was acknowledged is there or its loss is an error, never silent.
 //
 // Reading order: store.go, memory.go; disk.go (opening, reading, closing),
-// disk_commit.go (group commit), disk_folder.go and disk_label.go (whose folder it
-// is), disk_check.go (whether all is there), disk_pebble.go and disk_fs.go (how
-// Pebble is used).
+// disk_commit.go (group commit), disk_log.go (the segments of the log, and how
+// they are kept few), disk_record.go (a commit in a segment), disk_index.go,
+// disk_load.go (whether all is there), disk_folder.go and disk_label.go (whose
+// folder it is), files.go (the file system).
 package store
 
 import (

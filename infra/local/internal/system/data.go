@@ -3,16 +3,13 @@ package system
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
 )
 
@@ -25,19 +22,19 @@ type data struct {
 	opened time.Time
 }
 
-// openData opens the folder; "" keeps nothing. files is the file system; nil is
+// openData opens the folder; "" keeps nothing. fsys is the file system; nil is
 // that of the operating system.
-func openData(folder string, files vfs.FS, logger *slog.Logger) (*data, error) {
+func openData(folder string, fsys files.FS) (*data, error) {
 	if folder == "" {
 		return &data{Store: store.NewDiscard()}, nil
 	}
 	opened := time.Now()
-	disk, err := store.OpenDisk(folder, store.Options{FS: files, Logger: logger})
+	disk, err := store.OpenDisk(folder, store.Options{FS: fsys})
 	if err != nil {
 		return nil, withWayOut(err)
 	}
-	if files == nil {
-		// One that was made when folders were open to everyone.
+	if fsys == nil {
+		// It may have been there, and open to others.
 		if err := os.Chmod(folder, 0o700); err != nil {
 			return nil, errors.Join(withWayOut(err), disk.Close())
 		}
@@ -48,19 +45,16 @@ func openData(folder string, files vfs.FS, logger *slog.Logger) (*data, error) {
 // otherwise is what people can do instead of using a folder that can't be used.
 const otherwise = "pass -data DIR for another folder, or -ephemeral for none"
 
-// full reports whether an error says that there is no space left.
-func full(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
-
 // withWayOut adds to an error what people can do about it.
 func withWayOut(err error) error {
 	switch {
 	case errors.Is(err, store.ErrInUse):
 		return fmt.Errorf("%w; stop that process, or %s", err, otherwise)
-	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrNewer):
+	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrNewer), errors.Is(err, store.ErrOlder):
 		return fmt.Errorf("%w; nothing in it was changed: %s", err, otherwise)
 	case errors.Is(err, store.ErrDamaged):
 		return fmt.Errorf("%w; nothing in it was changed: move it away to begin with an empty one, or %s", err, otherwise)
-	case full(err):
+	case files.Full(err):
 		return fmt.Errorf("%w; free space and start again, or %s", err, otherwise)
 	default:
 		return fmt.Errorf("%w; %s", err, otherwise)
@@ -88,7 +82,7 @@ func (d *data) failed() <-chan struct{} {
 func (d *data) broken() error {
 	err := fmt.Errorf("nothing can be kept in %s any more: %w", d.folder, d.disk.Err())
 	cure := "mend the cause"
-	if full(err) {
+	if files.Full(err) {
 		cure = "free space"
 	}
 	return fmt.Errorf("%w; %s and start again: what was acknowledged is there; or %s", err, cure, otherwise)

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -50,7 +50,7 @@ type EmulatorsConfig struct {
 	// Notice tells people what was recovered from Data. It must be set with it.
 	Notice func(string)
 
-	files vfs.FS // that Data is in; nil is that of the operating system
+	fsys files.FS // that Data is in; nil is that of the operating system
 }
 
 // Emulators are Event Hubs, Service Bus and Cosmos DB with the entities that
@@ -103,7 +103,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	if err := entities.Validate(); err != nil {
 		return fmt.Errorf("start the message emulators: %w", err)
 	}
-	if e.data, err = openData(c.Data, c.files, c.Logger); err != nil {
+	if e.data, err = openData(c.Data, c.fsys); err != nil {
 		return err
 	}
 	if e.Broker, err = broker.New(entities, e.data, c.Logger); err != nil {
