@@ -83,8 +83,15 @@ func TestTornIsOnlyWhatIs(t *testing.T) {
 // Ensure that a removal is durable before the next one: a power cut that undoes
 // only the first of two would leave a gap.
 func TestRemovalsAreDurableInTheirOrder(t *testing.T) {
+	fsys := filestest.NewMemory()
+	h := &history{filler: strings.Repeat("x", 500)}
+	for range 10 { // a segment each
+		d := openDisk(t, fsys, folder)
+		h.run(d, 1, 1)
+		closeDisk(t, d)
+	}
 	removed, pending := 0, false
-	d := openSmall(t, filestest.Hooks{FS: filestest.NewMemory(), Before: func(op filestest.Op, name string) error {
+	watched := filestest.Hooks{FS: fsys, Before: func(op filestest.Op, name string) error {
 		switch op {
 		case filestest.SyncDir:
 			pending = false
@@ -95,11 +102,12 @@ func TestRemovalsAreDurableInTheirOrder(t *testing.T) {
 			removed, pending = removed+1, true
 		}
 		return nil
-	}}, folder)
-	h := &history{filler: strings.Repeat("x", 500)}
-	h.run(d, 1, 200)
+	}}
+	d := openWith(t, folder, Options{FS: watched, limits: limits{segment: 1 << 20, least: 10_000}})
+	h.run(d, 1, 10)
 	closeDisk(t, d)
 	if removed < 5 {
 		t.Errorf("%d segments were removed", removed)
 	}
+	h.check(t, "at the end", fsys.PowerCut(0, nil), folder, 20)
 }
