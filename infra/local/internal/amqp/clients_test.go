@@ -375,3 +375,27 @@ func TestDrainWaitsForTheSource(t *testing.T) {
 		t.Errorf("flow %+v", got)
 	}
 }
+
+// Python's and Java's SDKs wait for the outcome that they asked for.
+func TestOutcomeIsEchoed(t *testing.T) {
+	t.Parallel()
+	service := newOutcomeService()
+	p := attached(t, roleReceiver, service, Options{})
+	p.send(credit(p, 0, 10, 10))
+	expect[*flowFrame](p)
+	out := <-service.opened
+	for id, o := range []Outcome{
+		{Kind: Accepted}, {Kind: Released}, {Kind: Rejected, Error: &Error{Condition: CondDeadLetter}},
+		{Kind: Modified, UndeliverableHere: true, Annotations: map[string]any{"why": "later"}}, {Kind: Accepted},
+	} {
+		if !out.Send(Delivery{Tag: []byte("t")}) {
+			t.Fatal("not sent")
+		}
+		expect[*transferFrame](p)
+		p.send(&dispositionFrame{role: roleReceiver, first: uint32(id), last: uint32(id), state: deliveryState{kind: stateOutcome, outcome: o}})
+		got := expect[*dispositionFrame](p)
+		if got.first != uint32(id) || !got.settled || got.state.outcome.Kind != o.Kind || got.state.outcome.Error != nil {
+			t.Errorf("%+v is answered %+v", o, got)
+		}
+	}
+}

@@ -30,9 +30,9 @@ type sent struct {
 	o        *sending
 	id       uint32
 	tag      []byte
-	disposed bool // the peer gave its outcome
-	settled  bool // the peer settled it
-	finished bool // the Source is done with it
+	outcome  OutcomeKind // what the peer gave, 0 for nothing yet
+	settled  bool        // the peer settled it
+	finished bool        // the Source is done with it
 }
 
 func newSending(l *link) *sending { return &sending{l: l} }

@@ -91,7 +91,7 @@ func (d *sent) settledBy(p *dispositionFrame) {
 		d.settled = true
 		delete(d.o.l.s.sent, d.id)
 	}
-	if d.disposed {
+	if d.outcome != 0 {
 		return
 	}
 	outcome := p.state.outcome
@@ -103,11 +103,12 @@ func (d *sent) settledBy(p *dispositionFrame) {
 		outcome = Outcome{Kind: Released}
 	}
 	outcome.Annotations = maps.Clone(outcome.Annotations) // one map per delivery of a range
-	d.disposed = true
+	d.outcome = outcome.Kind
 	d.o.l.post(event{sent: d, outcome: outcome})
 }
 
-// done is the Source's answer to a disposition.
+// done is the Source's answer to a disposition. The service echoes the outcome
+// that it applied, without what came with it; clients compare the two.
 func (d *sent) done(err error) {
 	s, c := d.o.l.s, d.o.l.s.c
 	c.mu.Lock()
@@ -120,7 +121,7 @@ func (d *sent) done(err error) {
 		return
 	}
 	delete(s.sent, d.id)
-	state := accepted
+	state := deliveryState{kind: stateOutcome, outcome: Outcome{Kind: d.outcome}}
 	if err != nil {
 		state = rejected(asError(err))
 	}

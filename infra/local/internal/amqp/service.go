@@ -129,7 +129,7 @@ type Source interface {
 	Credit(n uint32, emptied func())
 	// Settle tells the peer's disposition of an unsettled delivery. done must
 	// be called exactly once, possibly later, from any goroutine: nil answers
-	// accepted and settled, ErrCut and a *DetachError answer nothing, any other
+	// the outcome's kind and settled, ErrCut and a *DetachError answer nothing, any other
 	// error rejected with its condition and settled.
 	Settle(tag []byte, outcome Outcome, done func(error))
 	// Close is called once, after the link has ended for whatever reason.

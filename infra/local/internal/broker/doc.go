@@ -34,7 +34,9 @@
 // dead-letter sub-queue; Microsoft Entra ID tokens (only shared access
 // signatures are accepted) and separate send, listen and manage claims; the
 // administration interface (ATOM over HTTP); entity names with a slash;
-// Event Hubs idempotent producers (amqp:not-implemented) and geo-replication. Not emulated, and not
+// Event Hubs idempotent producers (amqp:not-implemented) and geo-replication; maps
+// with keys of binary, list or map (amqp:decode-error), which clients in Go can't
+// read and end their connection for. Not emulated, and not
 // noticeable as an error: links are not closed when a token runs out or when
 // they are idle, and throughput is not throttled.
 package broker
