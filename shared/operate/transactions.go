@@ -57,12 +57,19 @@ type Acted struct {
 	Repeated bool `json:"repeated"`
 }
 
+// MaxUntold is with how many notices that wait for their receiver a transaction can
+// be retried: each end adds one, and they lie in its document.
+const MaxUntold = 50
+
 // Retry has a Stuck transaction go on, with fresh counters: with its undoing, or
 // with its run if it was not being undone. It returns when that is on record; what
 // comes of it is told by the transaction. A transaction that is not Stuck is
-// refused.
+// refused, and one with MaxUntold notices.
 func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) {
 	return s.act(ctx, id, retries, a, func(p *workflow.Progress, now time.Time) error {
+		if n := len(p.Outbox.Notices); n >= MaxUntold {
+			return &RefusedError{ID: id, State: string(p.State), Reason: fmt.Sprintf("%d notices of it wait for their receiver, which is to take them first", n)}
+		}
 		var err error
 		if p.Cause == "" {
 			err = p.RetryRun(a.Name(), a.Why, now, s.c.Limits.CompleteBy)

@@ -41,6 +41,34 @@ func TestRetryGoesOnWithTheUndo(t *testing.T) {
 	}
 }
 
+// Ensure retries don't fill the document with news that nobody takes.
+func TestRetryIsRefusedUntilItsNewsIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.stuck()
+	untold := func(n int) {
+		if err := w.Store.Change("t", func(p *workflow.Progress) { p.Outbox.Notices = make([]workflow.Notice, n) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	untold(operate.MaxUntold)
+	var refused *operate.RefusedError
+	if _, err := w.operate.Retry(t.Context(), "t", ada); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "50 notices") {
+		t.Errorf("got %v", err)
+	}
+	w.want(workflow.Stuck)
+	untold(operate.MaxUntold - 1)
+	if _, err := w.operate.Retry(t.Context(), "t", ada); err != nil {
+		t.Error(err)
+	}
+	untold(0)
+	w.Settle()
+	w.want(workflow.Stuck)
+	untold(operate.MaxUntold)
+	if _, err := w.operate.GiveUp(t.Context(), "t", ada); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestGiveUpEndsIt(t *testing.T) {
 	w := newWorld(t)
 	w.stuck()

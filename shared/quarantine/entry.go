@@ -69,11 +69,20 @@ func ValidEntryID(source, id string) bool {
 // sourcePattern is what the names of hubs, queues and partitions are made of.
 var sourcePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,200}$`)
 
-// SetBody stores body: as it is if it is UTF-8 and has no control characters
-// but white space, which JSON would make six times as long; as base64 otherwise.
+// maxText is the longest body that is stored as text, in bytes: JSON makes some
+// signs six times as long.
+const maxText = 224 << 10
+
+// maxStored is the largest entry that is stored, in bytes of JSON: an event of
+// 1 MiB, the largest that a hub takes, in base64, with some properties. It leaves
+// room below what Cosmos DB takes for what operators do.
+const maxStored = 1408 << 10
+
+// SetBody stores body: as it is if it is UTF-8, not too long for that, and has no
+// control characters but white space; as base64 otherwise.
 func (e *Entry) SetBody(body []byte) {
 	control := func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
-	if utf8.Valid(body) && !bytes.ContainsFunc(body, control) {
+	if len(body) <= maxText && utf8.Valid(body) && !bytes.ContainsFunc(body, control) {
 		e.Body, e.Encoding = string(body), ""
 		return
 	}

@@ -1,7 +1,9 @@
 package quarantine_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -64,6 +66,41 @@ func TestWhatIsTooLargeIsKeptWithoutItsBody(t *testing.T) {
 	if e.Body != "" || e.Properties != nil || e.Reason != quarantine.ReasonUnreadable ||
 		e.Detail != "no envelope (not kept, since it is too large: the body of 9 bytes with 1 properties)" {
 		t.Errorf("got %+v", e)
+	}
+}
+
+// Ensure every entry leaves room for what operators do, whatever was sent: the
+// largest event is kept whole, and properties that JSON makes longer are not.
+func TestEntriesAreBounded(t *testing.T) {
+	const largest = 1 << 20 // an event, or a message of the premium tier
+	for name, tt := range map[string]struct {
+		body       []byte
+		properties map[string]any
+		kept       bool
+	}{
+		"bytes":      {bytes.Repeat([]byte{0xff}, largest), nil, true},
+		"text":       {bytes.Repeat([]byte("<"), largest), nil, true},
+		"short text": {bytes.Repeat([]byte("<"), 224<<10), nil, true},
+		"properties": {[]byte("x"), map[string]any{"a": strings.Repeat("<", largest)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, store, _ := newService(t)
+			m := quarantine.Message{Queue: "deliveries", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Body: tt.body, Properties: tt.properties}
+			if err := s.Poison(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			e := read(t, store, "deliveries", 7)
+			body, err := e.Bytes()
+			if err != nil || bytes.Equal(body, tt.body) != tt.kept {
+				t.Errorf("%d bytes of the body, %v", len(body), err)
+			}
+			for n := range 2 * quarantine.MaxActs {
+				e.Begin(quarantine.Act{At: noon.Add(time.Duration(n)), Act: quarantine.ActRedrive, By: strings.Repeat("ö", 128), Why: strings.Repeat("ö", 1000)})
+			}
+			if stored, err := json.Marshal(e); err != nil || len(stored) > 1536<<10 {
+				t.Errorf("%d bytes, %v", len(stored), err)
+			}
+		})
 	}
 }
 

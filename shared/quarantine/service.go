@@ -66,14 +66,14 @@ func New(c Config) *Service {
 }
 
 // Keep stores an entry; twice is once. It fills in ID, At, State and TTL. An entry that
-// the store refuses as too large is stored without its body and properties: it
-// could never be a request, and must not block what comes behind it.
+// is too large, or that the store refuses as such, is stored without its body and
+// properties: it could never be a request, and must not block what comes behind it.
 func (s *Service) Keep(ctx context.Context, e Entry) error {
 	e.ID = EntryID(e.Source, e.SequenceNumber)
 	e.At = s.c.Now().UTC().Truncate(time.Millisecond)
 	e.State = Kept
 	e.TTL = int(s.c.Keep / time.Second)
-	err := s.c.Store.Put(ctx, e)
+	err := s.put(ctx, e)
 	if failure.Is(err, failure.Invalid) {
 		e.Detail = fmt.Sprintf("%s (not kept, since it is too large: the body of %d bytes with %d properties)", e.Detail, len(e.Body), len(e.Properties))
 		e.Body, e.Encoding, e.Properties = "", "", nil
@@ -91,6 +91,14 @@ func (s *Service) Keep(ctx context.Context, e Entry) error {
 		s.c.Kept(ctx, e)
 	}
 	return nil
+}
+
+func (s *Service) put(ctx context.Context, e Entry) error {
+	stored, err := json.Marshal(e)
+	if err != nil || len(stored) > maxStored {
+		return failure.New(failure.Invalid, "store entry", e.ID, err)
+	}
+	return s.c.Store.Put(ctx, e)
 }
 
 // Poison keeps a message that a queue's function can't process. The caller

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -210,5 +211,39 @@ func TestAChangeKeepsWhatReceiversSent(t *testing.T) {
 	}
 	if len(rec.Content.Confirmations) != MaxConfirmations || len(rec.Content.Notices) != MaxNotices || len(rec.Journal) != 2 {
 		t.Errorf("got %+v, journal %+v", rec.Content, rec.Journal)
+	}
+}
+
+// Ensure what receivers send does not fill the document, and that there is room
+// for one confirmation of any kind, and for all of a usual one.
+func TestConfirmationsAreBoundedByTheirBytes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sign string
+		want int
+	}{"base64": {"A", 7}, "escaped": {"<", 1}, "four bytes each": {"\U0001F681", 1}} {
+		t.Run(name, func(t *testing.T) {
+			now := start
+			var store recordtest.Memory[record.Record[Content]]
+			s := New(Config{}, &store, func() time.Time { return now })
+			if _, _, err := s.Put(t.Context(), "t", by(1), ask()); err != nil {
+				t.Fatal(err)
+			}
+			now = ask().ArriveAt
+			kept := 0
+			for n := range MaxConfirmations {
+				blob := strings.Repeat(tt.sign, maxBlob-1) + fmt.Sprint(n)
+				switch err := s.Confirm(t.Context(), "t", Confirmation{ConfirmationType: "Voice", ConfirmationBlob: blob}); {
+				case err == nil:
+					kept++
+				case problem.From(err).Type != TooMany.ID:
+					t.Fatal(err)
+				}
+			}
+			rec, _, err := store.Read(t.Context(), "t")
+			doc, err2 := json.Marshal(rec)
+			if kept != tt.want || len(doc) > MaxConfirmationBytes+4<<10 || err != nil || err2 != nil {
+				t.Errorf("%d of them in %d bytes, %v, %v", kept, len(doc), err, err2)
+			}
+		})
 	}
 }

@@ -8,6 +8,8 @@ package delivery
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
@@ -22,10 +24,13 @@ var (
 	TooMany        = problem.Type{ID: "too-many", Status: 409, Title: "There are enough of them"}
 )
 
-// The most confirmations and wishes for a notice that one delivery keeps.
+// The most confirmations and wishes for a notice that one delivery keeps, and the
+// most bytes that its confirmations have, as they are stored. There is room for
+// one of any kind.
 const (
-	MaxConfirmations = 10
-	MaxNotices       = 10
+	MaxConfirmations     = 10
+	MaxConfirmationBytes = 128 << 10
+	MaxNotices           = 10
 )
 
 // Config are the settings.
@@ -119,7 +124,15 @@ func (s *Service) Confirm(ctx context.Context, id string, c Confirmation) error 
 			return false, problem.New(TooMany, "a delivery keeps up to %d confirmations", MaxConfirmations)
 		}
 		c.At = now.UTC()
-		content.Confirmations = append(content.Confirmations, c)
+		all := append(content.Confirmations, c)
+		stored, err := json.Marshal(all)
+		if err != nil {
+			return false, fmt.Errorf("encode confirmations: %w", err)
+		}
+		if len(stored) > MaxConfirmationBytes {
+			return false, problem.New(TooMany, "a delivery keeps up to %d bytes of confirmations", MaxConfirmationBytes)
+		}
+		content.Confirmations = all
 		return true, nil
 	})
 }

@@ -54,13 +54,7 @@ func track(rec *record.Record[Content], now time.Time) Tracking {
 	c := &rec.Content
 	end := now // of what the schedule says
 	var events []Event
-	start := 0
-	for i, e := range rec.Journal {
-		if e.Change == record.Created {
-			start = i
-		}
-	}
-	for _, e := range rec.Journal[start:] {
+	for _, e := range rec.Story() {
 		switch e.Change {
 		case record.Created:
 			events = append(events, Event{Stage: Created, At: e.At})

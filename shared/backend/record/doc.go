@@ -9,6 +9,8 @@
 //   - DELETE answers 204, also for what it never saw, and leaves a tombstone.
 //     A PUT on its own transaction's tombstone is refused (410) and changes
 //     nothing, however late it comes.
+//   - A record keeps so many tombstones and journal entries, and no more. Older
+//     tombstones lie beside it, in documents of their own, for as long (ADR 15).
 //   - What the world has done can't be undone: a backend whose effect is such
 //     (a drone that has picked up) refuses the DELETE for good (CannotUndo, 409)
 //     and leaves no tombstone. One that was undone before stays so (204).
@@ -17,7 +19,7 @@
 //     is a repeat: it gets the same answer and writes nothing.
 //
 // Reading order: record.go (what is stored), rules.go (the rules, pure),
-// keeper.go (read, decide, write under the ETag), http.go (endpoints, and
+// keeper.go (read, decide, write under the ETag; what lies beside a record), http.go (endpoints, and
 // what requests say), answer.go (the answers that the contracts share), store.go
 // (the storage they need).
 package record

@@ -89,12 +89,15 @@ func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, buil
 		if change, err = rec.Admit(by, hash); err != nil || change == "" {
 			return false, err
 		}
+		if buried, err := k.buriedBeside(ctx, rec, by, change); err != nil || buried {
+			return false, cmp.Or(err, gone(by))
+		}
 		var live *T
 		if rec.Live() {
 			live = &rec.Content
 		}
 		content := build(live)
-		rec.Put(by, change, hash, k.owner(content), content, k.Now(), cmp.Or(k.Retention, DefaultRetention))
+		rec.Put(by, change, hash, k.owner(content), content, k.Now(), k.retention())
 		return true, nil
 	})
 	return rec, change, err
@@ -105,8 +108,51 @@ func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, buil
 func (k *Keeper[T]) Delete(ctx context.Context, id string, by By) (Record[T], error) {
 	return Update(ctx, k.Store, id, func(rec *Record[T], _ bool) (bool, error) {
 		rec.ID = id
-		return rec.Delete(by, k.Now(), cmp.Or(k.Retention, DefaultRetention)), nil
+		if !rec.Delete(by, k.Now(), k.retention()) {
+			return false, nil
+		}
+		return true, k.makeRoom(ctx, rec)
 	})
+}
+
+// maxMoved bounds how many tombstones one DELETE moves, in time less than that
+// of a call. It is more than one for documents of before there was a bound.
+const maxMoved = 8
+
+// makeRoom moves the oldest tombstones for which a record has no room into
+// documents of their own. They are there before the record is written without
+// them, under its ETag: so at any moment a late PUT finds its tombstone in the
+// one or in the other, or is refused by the ETag. What a process leaves that dies
+// in between is there twice, until its time is up.
+func (k *Keeper[T]) makeRoom(ctx context.Context, rec *Record[T]) error {
+	over := min(len(rec.Tombstones)-MaxTombstones, maxMoved)
+	if over <= 0 {
+		return nil
+	}
+	for _, stone := range rec.Tombstones[:over] {
+		id := TombstoneID(rec.ID, stone.TransactionID)
+		beside := Record[T]{ID: id, Tombstones: []Tombstone{stone}, TTL: seconds(k.retention())}
+		if _, err := k.Store.Create(ctx, id, beside); err != nil && !failure.Is(err, failure.Conflict) {
+			return err
+		}
+	}
+	rec.Tombstones = rec.Tombstones[over:]
+	rec.Beside = k.Now().Add(k.retention()).UTC()
+	return nil
+}
+
+// buriedBeside reports whether a transaction that is about to create a content
+// has a tombstone beside the record. What is live has none: only a record that
+// tombstones were moved from costs a read.
+func (k *Keeper[T]) buriedBeside(ctx context.Context, rec *Record[T], by By, change Change) (bool, error) {
+	if change != Created || !k.Now().Before(rec.Beside) {
+		return false, nil
+	}
+	_, _, err := k.Store.Read(ctx, TombstoneID(rec.ID, by.TransactionID))
+	if failure.Is(err, failure.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // PageOf returns a page of the customer's live records, in no order, and the
@@ -115,6 +161,8 @@ func (k *Keeper[T]) Delete(ctx context.Context, id string, by By) (Record[T], er
 func (k *Keeper[T]) PageOf(ctx context.Context, ownerID, continuation string) ([]Record[T], string, error) {
 	return k.Store.Page(ctx, "ownerId", ownerID, continuation)
 }
+
+func (k *Keeper[T]) retention() time.Duration { return cmp.Or(k.Retention, DefaultRetention) }
 
 func (k *Keeper[T]) owner(content T) string {
 	if k.Owner == nil {

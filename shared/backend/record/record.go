@@ -20,9 +20,15 @@ type Record[T any] struct {
 	// OwnerID is the customer, for the lists; "" if nothing is live here.
 	OwnerID string `json:"ownerId,omitempty"`
 	// Content outlives its deletion, for those who ask what it was.
-	Content    T           `json:"content"`
-	Journal    []Entry     `json:"journal,omitempty"`
+	Content T `json:"content,omitzero"`
+	// Journal has MaxEntries at most: the latest, and the one that says since when
+	// the content is there.
+	Journal []Entry `json:"journal,omitempty"`
+	// Tombstones are the latest MaxTombstones, oldest first. Beside is until when
+	// there may be older ones in documents of their own (see TombstoneID); zero if
+	// there never were any.
 	Tombstones []Tombstone `json:"tombstones,omitempty"`
+	Beside     time.Time   `json:"beside,omitzero"`
 	// TTL is how long the document lives after its last write, in seconds; 0
 	// (for ever) as long as something is live.
 	TTL int `json:"ttl,omitempty"`
@@ -69,13 +75,22 @@ func (r *Record[T]) Buried(transactionID string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// Story returns the entries of the live or last content, from the one that
+// created it on. Nil if there never was one or the journal has forgotten.
+func (r *Record[T]) Story() []Entry {
+	for i := len(r.Journal) - 1; i >= 0; i-- {
+		if r.Journal[i].Change == Created {
+			return r.Journal[i:]
+		}
+	}
+	return nil
+}
+
 // Since returns when the live or last content was created, and the zero time
 // if there never was one or the journal has forgotten.
 func (r *Record[T]) Since() time.Time {
-	for i := len(r.Journal) - 1; i >= 0; i-- {
-		if r.Journal[i].Change == Created {
-			return r.Journal[i].At
-		}
+	if story := r.Story(); story != nil {
+		return story[0].At
 	}
 	return time.Time{}
 }

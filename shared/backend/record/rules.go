@@ -1,6 +1,7 @@
 package record
 
 import (
+	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -9,6 +10,15 @@ import (
 // DefaultRetention is how long tombstones, journal entries and deleted records
 // are kept: longer than any message of their transaction can be on its way.
 const DefaultRetention = 30 * 24 * time.Hour
+
+// What a document holds at most, so that it stays below 64 KiB but for its
+// content, however many transactions have come and gone. A workflow makes 102
+// entries for one content: 50 changes, each put back, beside its beginning and
+// its end.
+const (
+	MaxEntries    = 128
+	MaxTombstones = 64
+)
 
 // By says on whose behalf a call is made.
 type By struct {
@@ -32,7 +42,7 @@ var (
 // for a PUT that the rules refuse.
 func (r *Record[T]) Admit(by By, hash string) (Change, error) {
 	if _, buried := r.Buried(by.TransactionID); buried {
-		return "", problem.New(problem.Gone, "transaction %s has undone it", by.TransactionID)
+		return "", gone(by)
 	}
 	switch {
 	case !r.Live():
@@ -47,6 +57,10 @@ func (r *Record[T]) Admit(by By, hash string) (Change, error) {
 		return "", problem.New(OtherContent, "revision %d is there with other content", by.Revision)
 	}
 	return "", nil
+}
+
+func gone(by By) error {
+	return problem.New(problem.Gone, "transaction %s has undone it", by.TransactionID)
 }
 
 // Put takes in the content of a PUT that Admit has admitted as change.
@@ -86,7 +100,8 @@ func (r *Record[T]) note(by By, change Change, hash string, now time.Time) {
 
 // Prune forgets tombstones and journal entries older than the retention, and
 // sets how long the document is to live. The entries of what is live, and the
-// last one, which carries on the numbers, stay.
+// last one, which carries on the numbers, stay. Of more entries than MaxEntries
+// the oldest go, but for the one that begins the Story.
 func (r *Record[T]) Prune(now time.Time, retention time.Duration) {
 	horizon := now.Add(-retention)
 	stones := make([]Tombstone, 0, len(r.Tombstones))
@@ -104,8 +119,39 @@ func (r *Record[T]) Prune(now time.Time, retention time.Duration) {
 		}
 	}
 	r.Journal = entries
+	if over := len(entries) - MaxEntries; over > 0 {
+		story := r.Story()
+		r.Journal = entries[over:]
+		if len(story) > MaxEntries {
+			r.Journal[0] = story[0]
+		}
+	}
+	if !now.Before(r.Beside) {
+		r.Beside = time.Time{}
+	}
 	r.TTL = 0
 	if !r.Live() {
-		r.TTL = max(1, int(retention/time.Second))
+		r.TTL = seconds(retention)
 	}
+}
+
+// seconds is a retention as a document's TTL.
+func seconds(retention time.Duration) int { return max(1, int(retention/time.Second)) }
+
+// tombstonePrefix begins the ids of the documents beside the records. Its colon
+// is part of no id.
+const tombstonePrefix = "tombstone:"
+
+// TombstoneID returns the id of the document that a transaction's tombstone is
+// in when its record has no room for it: a record of nothing but that one.
+func TombstoneID(id, transactionID string) string {
+	return tombstonePrefix + id + ":" + transactionID
+}
+
+// BesideOf returns the id of the record that a document with that id is beside;
+// false if it is a record itself.
+func BesideOf(id string) (string, bool) {
+	rest, beside := strings.CutPrefix(id, tombstonePrefix)
+	of, _, _ := strings.Cut(rest, ":")
+	return of, beside
 }

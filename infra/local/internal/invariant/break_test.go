@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -247,6 +248,13 @@ var ofEffects = []breakage{
 		r.Content.Candidate = &drone.Candidate{DroneID: "d", Zone: "z"}
 		s.Assignments = append(s.Assignments, r)
 	}},
+	{"owned", "orphan", record.TombstoneID("p-nowhere", "far"), "beside nothing", func(s *Snapshot) {
+		s.Packages = append(s.Packages, record.Record[parcel.Content]{ID: record.TombstoneID("p-nowhere", "far"), TTL: 60})
+	}},
+	{"owned", "orphan", "late", "tombstone beside", func(s *Snapshot) {
+		recordOf(s.Packages, "p-shared").Tombstones[0].TransactionID = "late"
+		moveTombstone(s, "p-shared", "late")
+	}},
 	{"owned", "not its own", "keyed", "", assignment("far", func(r *record.Record[drone.Assignment]) { r.TransactionID = "keyed" })},
 	{"owned", "nobody asked", "far", "", assignment("far", func(r *record.Record[drone.Assignment]) { r.Journal[0].OperationID = "op" })},
 }
@@ -285,6 +293,11 @@ var ofJournals = []breakage{
 	{"journals", "undone twice", "cancelled", "", assignment("cancelled", func(r *record.Record[drone.Assignment]) {
 		r.Tombstones = append(r.Tombstones, r.Tombstones[0])
 	})},
+	{"journals", "undone", "far", "beside", func(s *Snapshot) {
+		s.Packages = append(s.Packages, record.Record[parcel.Content]{
+			ID: record.TombstoneID("p-far", "far"), Tombstones: []record.Tombstone{{TransactionID: "far"}}, TTL: 60,
+		})
+	}},
 	{"journals", "no tombstone", "first-owner", "", pack("p-shared", func(r *record.Record[parcel.Content]) {
 		r.Tombstones = slices.DeleteFunc(r.Tombstones, func(t record.Tombstone) bool { return t.TransactionID == "first-owner" })
 	})},
@@ -367,6 +380,18 @@ var ofJournals = []breakage{
 	}},
 }
 
+// moveTombstone moves a transaction's tombstone from the record of a package into
+// a document beside it.
+func moveTombstone(s *Snapshot, id, transactionID string) {
+	r := recordOf(s.Packages, id)
+	i := slices.IndexFunc(r.Tombstones, func(t record.Tombstone) bool { return t.TransactionID == transactionID })
+	stone := r.Tombstones[i]
+	r.Tombstones = slices.Delete(r.Tombstones, i, i+1)
+	s.Packages = append(s.Packages, record.Record[parcel.Content]{
+		ID: record.TombstoneID(id, transactionID), Tombstones: []record.Tombstone{stone}, TTL: 60,
+	})
+}
+
 // hold changes the last hold of the drone that is held for a transaction.
 func hold(s *Snapshot, transactionID string, change func(*drone.Hold)) {
 	d := droneOf(s, transactionID)
@@ -442,6 +467,10 @@ var ofRest = []breakage{
 	{"leases", "in flight", "far", "", step("far", "drone", func(s *workflow.StepProgress) { s.State = workflow.StepStarted })},
 	{"lifetimes", "lifetime", "far", "for ever", progress("far", func(p *workflow.Progress) { p.TTL = 0 })},
 	{"lifetimes", "lifetime", "twice", "an operation outside", outside(func(o *workflow.OutsideOperation) { o.TTL = 0 })},
+	{"lifetimes", "lifetime", record.TombstoneID("p-shared", "first-owner"), "beside", func(s *Snapshot) {
+		moveTombstone(s, "p-shared", "first-owner")
+		s.Packages[len(s.Packages)-1].TTL = 0
+	}},
 	{"lifetimes", "lifetime", "stuck", "lost", progress("stuck", func(p *workflow.Progress) { p.TTL = 1 })},
 	{"lifetimes", "lifetime", "far", "live", assignment("far", func(r *record.Record[drone.Assignment]) { r.TTL = 1 })},
 	{"lifetimes", "lifetime", "cancelled", "undone", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.TTL = 0 })},
@@ -449,7 +478,14 @@ var ofRest = []breakage{
 	{"notices", "not told", "far", "due", progress("far", func(p *workflow.Progress) { p.Outbox.At = p.EndedAt })},
 	{"notices", "notices", "moved", "none", progress("moved", func(p *workflow.Progress) { p.Outbox.Count-- })},
 	{"sizes", "too large", "far", "", func(s *Snapshot) {
-		found(s.Documents, func(d *Document) bool { return d.ID == "far" && d.Container == cosmosdb.TransactionsContainer }).Bytes = 1<<20 + 1
+		found(s.Documents, func(d *Document) bool { return d.ID == "far" && d.Container == cosmosdb.TransactionsContainer }).Bytes = bounds[cosmosdb.TransactionsContainer] + 1
+	}},
+	{"sizes", "too large", "p-far", "tombstones without a bound", func(s *Snapshot) {
+		r := recordOf(s.Packages, "p-far")
+		for n := range 1000 {
+			r.Tombstones = append(r.Tombstones, record.Tombstone{TransactionID: fmt.Sprint("cancelled-", n), At: s.Now})
+		}
+		s.Documents = append(s.Documents, measured(cosmosdb.PackagesContainer, []record.Record[parcel.Content]{*r}, idOf)...)
 	}},
 	{"sizes", "too large", "odd", "of no bound", func(s *Snapshot) {
 		s.Documents = append(s.Documents, Document{Container: "others", ID: "odd", Bytes: 1})

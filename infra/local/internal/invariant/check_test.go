@@ -212,8 +212,14 @@ func TestNotJudged(t *testing.T) {
 			again.Body = nil
 			s.Ledger = append(s.Ledger, again)
 		},
-		"a cancel after the pickup": func(s *Snapshot) { takeBack(s, "far") },
-		"stuck in the air":          stickInTheAir,
+		"a cancel after the pickup":     func(s *Snapshot) { takeBack(s, "far") },
+		"stuck in the air":              stickInTheAir,
+		"a tombstone beside its record": func(s *Snapshot) { moveTombstone(s, "p-shared", "first-owner") },
+		"a tombstone that is being moved": func(s *Snapshot) {
+			stones := slices.Clone(recordOf(s.Packages, "p-shared").Tombstones)
+			moveTombstone(s, "p-shared", "first-owner")
+			recordOf(s.Packages, "p-shared").Tombstones = stones
+		},
 		"nobody is told": func(s *Snapshot) {
 			s.Notifications = false
 			transaction(s, "far").Outbox.Count = 7

@@ -28,7 +28,8 @@ type index struct {
 	calls        map[place]workflow.Call            // by step and transaction; see call
 	ledger       map[string]map[string]*LedgerEntry // by transaction and operation
 	effects      []*effect
-	byID         map[place]*effect                     // by step and document
+	byID         map[place]*effect // by step and document
+	beside       []beside
 	live         map[place][]*effect                   // by step and transaction
 	outside      map[string]*workflow.OutsideOperation // by operation
 	quarantined  map[string]bool                       // the operations that have ended there
@@ -50,6 +51,14 @@ type effect struct {
 	record.Record[struct{}]
 	// asked is the hash of what the stored content asks for.
 	asked string
+}
+
+// beside is a document beside a record, with a tombstone that the record has no
+// room for. Its tombstone counts as the record's.
+type beside struct {
+	of  place  // the record
+	doc string // its own id
+	ttl int    // seconds
 }
 
 func (e *effect) String() string { return e.step + " " + e.id }
@@ -104,6 +113,9 @@ func byKey[K comparable, V any](all []V, key func(*V) K) map[K]*V {
 func addEffects[T any](x *index, step string, records []record.Record[T], ask func(*T) any) map[string]*record.Record[T] {
 	for i := range records {
 		r := &records[i]
+		if _, isBeside := record.BesideOf(r.ID); isBeside {
+			continue
+		}
 		e := &effect{place: place{step, r.ID}, Record: record.Record[struct{}]{
 			ID: r.ID, TransactionID: r.TransactionID, Revision: r.Revision, Hash: r.Hash, OwnerID: r.OwnerID,
 			Journal: r.Journal, Tombstones: r.Tombstones, TTL: r.TTL,
@@ -118,6 +130,20 @@ func addEffects[T any](x *index, step string, records []record.Record[T], ask fu
 		for _, entry := range e.Journal {
 			by := place{step, entry.TransactionID}
 			x.traces[by] = append(x.traces[by], entry)
+		}
+	}
+	for i := range records {
+		of, isBeside := record.BesideOf(records[i].ID)
+		if !isBeside {
+			continue
+		}
+		b := beside{place{step, of}, records[i].ID, records[i].TTL}
+		x.beside = append(x.beside, b)
+		for _, stone := range records[i].Tombstones {
+			// One that is in both places was being moved when its process died.
+			if e := x.byID[b.of]; e != nil && !e.buried(stone.TransactionID) {
+				e.Tombstones = append(slices.Clip(e.Tombstones), stone)
+			}
 		}
 	}
 	return byKey(records, func(r *record.Record[T]) string { return r.ID })

@@ -10,10 +10,10 @@ import (
 func checkJournals(x *index, f *findings) {
 	for _, e := range x.effects {
 		f.checked++
-		r := replay{effect: e, findings: f, seen: map[string]bool{}}
+		r := begin(e, f)
 		for i, entry := range e.Journal {
-			if entry.Seq != i+1 {
-				f.broken(cmp.Or(entry.TransactionID, e.id), "gap", "%v has entry %d in place %d", e, entry.Seq, i+1)
+			if want := r.forgotten + i + 1; entry.Seq != want {
+				f.broken(cmp.Or(entry.TransactionID, e.id), "gap", "%v has entry %d in the place of %d", e, entry.Seq, want)
 			}
 			r.next(entry)
 		}
@@ -29,6 +29,23 @@ type replay struct {
 	owner string       // of the live content so far
 	last  record.Entry // of the owner
 	seen  map[string]bool
+	// forgotten is how many entries there were before the first one.
+	forgotten int
+}
+
+// begin returns the replay of a journal from its first entry. One that is full
+// has forgotten those before it, and what they have led to.
+func begin(e *effect, f *findings) replay {
+	r := replay{effect: e, findings: f, seen: map[string]bool{}}
+	if len(e.Journal) < record.MaxEntries {
+		return r
+	}
+	first := e.Journal[0]
+	r.forgotten = first.Seq - 1
+	if r.forgotten > 0 && first.Change != record.Created {
+		r.owner, r.last.Hash, r.seen[first.TransactionID] = first.TransactionID, first.Hash, true
+	}
+	return r
 }
 
 func (r *replay) next(e record.Entry) {

@@ -77,6 +77,12 @@ func checkLifetimes(x *index, f *findings) {
 			f.broken(o.TransactionID, "lifetime", "operation %s outside of it lives for %d s", o.OperationID, o.TTL)
 		}
 	}
+	for _, b := range x.beside {
+		f.checked++
+		if b.ttl <= 0 {
+			f.broken(b.doc, "lifetime", "the tombstone beside %s %s lives for %d s", b.of.step, b.of.id, b.ttl)
+		}
+	}
 	for _, e := range x.effects {
 		f.checked++
 		if e.Live() != (e.TTL == 0) {

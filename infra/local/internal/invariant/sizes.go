@@ -16,24 +16,27 @@ const kib = 1 << 10
 // and then nobody can change it any more. So what grows with what clients do has
 // to stop far below that.
 var bounds = map[string]int{
-	// Half of what Cosmos DB takes: two requests of 64 KiB, the operations on
-	// record, the changes that wait, and the history.
-	cosmosdb.TransactionsContainer: 1024 * kib,
+	// All the operations, history and notices that there can be, with long texts,
+	// and requests and answers of 2 KiB (TestDocumentStaysBelowTheLimit of package
+	// workflow).
+	cosmosdb.TransactionsContainer: 960 * kib,
 	// Ids, a hash, a state and a reason.
 	cosmosdb.RequestsContainer: 8 * kib,
-	// An event of 1 MB, the largest that a hub takes, in base64, with its
-	// properties and what operators did.
+	// An event of 1 MiB, the largest that a hub takes, in base64, with its
+	// properties and what operators did (TestEntriesAreBounded of package
+	// quarantine).
 	cosmosdb.QuarantineContainer: 1536 * kib,
 	cosmosdb.AccountsContainer:   4 * kib,
-	// A journal has an entry of some 300 bytes for each revision, and there are
-	// two at most for each operation on record.
-	cosmosdb.BookingsContainer:    256 * kib,
-	cosmosdb.AssignmentsContainer: 256 * kib,
-	cosmosdb.DeliveriesContainer:  256 * kib,
-	// The same, and the tombstones of all who had the package before.
-	cosmosdb.PackagesContainer:    256 * kib,
-	cosmosdb.DronesContainer:      16 * kib,
-	cosmosdb.CheckpointsContainer: 4 * kib,
+	// A full journal and all the tombstones that a record has room for
+	// (TestRecordIsBounded of package record).
+	cosmosdb.PackagesContainer:    64 * kib,
+	cosmosdb.BookingsContainer:    64 * kib,
+	cosmosdb.AssignmentsContainer: 64 * kib,
+	// The same, and what receivers have sent: 128 KiB of confirmations, and their
+	// wishes for a notice.
+	cosmosdb.DeliveriesContainer:  224 * kib,
+	cosmosdb.DronesContainer:      8 * kib,
+	cosmosdb.CheckpointsContainer: 2 * kib,
 }
 
 func checkSizes(x *index, f *findings) {

@@ -1,8 +1,15 @@
 package invariant
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
+	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 )
 
@@ -31,5 +38,30 @@ func TestSizes(t *testing.T) {
 				t.Errorf("%d bytes in %s: %+v", tt.bytes, container, f.violations)
 			}
 		}
+	}
+}
+
+// Ensure a package that a great many had is within its bound, which is not far
+// above: with the longest ids, and as many transactions as fill its document.
+func TestFullPackageIsWithinItsBound(t *testing.T) {
+	var store recordtest.Memory[record.Record[parcel.Content]]
+	service := parcel.New(parcel.Config{}, &store, time.Now)
+	content := parcel.Content{OwnerID: strings.Repeat("o", 64), Size: "Medium", WeightKg: 1.0 / 3, Tag: strings.Repeat("<", 128)}
+	for n := range record.MaxEntries {
+		by := record.By{TransactionID: fmt.Sprintf("%064d", n), OperationID: strings.Repeat("p", 64), Revision: 100}
+		if _, _, err := service.Put(t.Context(), "p", by, content); err != nil {
+			t.Fatal(err)
+		}
+		if err := service.Delete(t.Context(), "p", by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Snapshot{Packages: allOf(t, &store)}
+	s.Documents = measured(cosmosdb.PackagesContainer, s.Packages, idOf)
+	var f findings
+	checkSizes(newIndex(&s), &f)
+	most := slices.MaxFunc(s.Documents, func(a, b Document) int { return a.Bytes - b.Bytes }).Bytes
+	if len(f.violations) > 0 || most < bounds[cosmosdb.PackagesContainer]/2 {
+		t.Errorf("the largest has %d bytes: %+v", most, f.violations)
 	}
 }

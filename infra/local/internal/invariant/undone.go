@@ -71,6 +71,12 @@ var ownIDs = []string{delivery.StepTransportation, delivery.StepDrone, delivery.
 // checkOwned wants a transaction behind everything that the backends hold, and
 // an operation of that transaction behind each entry of a journal.
 func checkOwned(x *index, f *findings) {
+	for _, b := range x.beside {
+		f.checked++
+		if x.byID[b.of] == nil {
+			f.broken(b.doc, "orphan", "its tombstone is beside %s %s, which is not there", b.of.step, b.of.id)
+		}
+	}
 	for _, e := range x.effects {
 		f.checked++
 		missing := map[string]bool{}

@@ -19,8 +19,39 @@ var backends = []mutant.Mutant{
 	{
 		Name: "tombstone-ignored", Breaks: "A late call brings back what was undone.",
 		File:   "shared/backend/record/rules.go",
-		Before: "buried {\n\t\treturn \"\", problem.New", After: "buried && hash == \"\" {\n\t\treturn \"\", problem.New",
+		Before: "buried {\n\t\treturn \"\", gone(by)", After: "buried && hash == \"\" {\n\t\treturn \"\", gone(by)",
 		Tests: in("./shared/backend/record"), Invariant: "undone",
+	},
+	{
+		Name: "tombstone-not-moved", Breaks: "A tombstone for which there is no room is forgotten.",
+		File:   "shared/backend/record/keeper.go",
+		Before: "if _, err := k.Store.Create(ctx, id, beside); err != nil && !failure.Is(err, failure.Conflict) {",
+		After:  "if err := error(nil); beside.Live() && failure.Is(err, failure.Conflict) {",
+		Tests:  in("./shared/backend/record"),
+	},
+	{
+		Name: "failed-move-ignored", Breaks: "A tombstone is taken out of its record though it is not beside it.",
+		File:   "shared/backend/record/keeper.go",
+		Before: "err != nil && !failure.Is(err, failure.Conflict) {\n\t\t\treturn err", After: "failure.Is(err, failure.Invalid) {\n\t\t\treturn err",
+		Tests: in("./shared/backend/record"),
+	},
+	{
+		Name: "tombstone-beside-ignored", Breaks: "A late call brings back what was undone long ago.",
+		File:   "shared/backend/record/keeper.go",
+		Before: "return err == nil, err", After: "return false, err",
+		Tests: in("./shared/backend/record"),
+	},
+	{
+		Name: "tombstones-unbounded", Breaks: "A record grows with each transaction that was undone.",
+		File:   "shared/backend/record/keeper.go",
+		Before: "if over <= 0 {", After: "if over <= 1<<20 {",
+		Tests: in("./shared/backend/record"),
+	},
+	{
+		Name: "journal-unbounded", Breaks: "A record grows with each change that was ever made.",
+		File:   "shared/backend/record/rules.go",
+		Before: "len(entries) - MaxEntries; over > 0 {", After: "len(entries) - MaxEntries; over > 1<<20 {",
+		Tests: in("./shared/backend/record"),
 	},
 	{
 		Name: "undo-of-another's", Breaks: "An undo takes away what another transaction has there.",
