@@ -18,12 +18,23 @@ type display struct {
 	out      io.Writer
 	json     bool
 	terminal bool
-	last     string // the line that was shown last, so that none is repeated
+	columns  func() int // of the terminal, now
+	last     string     // the line that was shown last, so that none is repeated
 }
+
+// usualColumns is the width of a terminal that doesn't tell its own.
+const usualColumns = 80
 
 func newDisplay(out io.Writer, asJSON bool) *display {
 	file, ok := out.(*os.File)
-	return &display{out: out, json: asJSON, terminal: ok && !asJSON && term.IsTerminal(int(file.Fd()))}
+	d := &display{out: out, json: asJSON, terminal: ok && !asJSON && term.IsTerminal(int(file.Fd()))}
+	d.columns = func() int {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+		return usualColumns
+	}
+	return d
 }
 
 // note shows a line of text; as JSON it is {"note": ...}.
@@ -67,7 +78,17 @@ func (d *display) follow(tally *workload.Tally, planned int, done <-chan struct{
 	}
 }
 
-const barWidth = 40
+// bar is a line of less than columns characters, so that the terminal doesn't go
+// on to the next one: as much of a bar as there is place for, and the counts.
+func bar(columns int, sent, accepted, final int64, planned int) string {
+	const most = 40
+	text := fmt.Sprintf("sent %d, accepted %d, final %d", sent, accepted, final)
+	if width := min(most, columns-len(text)-4); width > 0 {
+		full := width * min(int(final), planned) / max(planned, 1)
+		text = "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] " + text
+	}
+	return text[:max(0, min(len(text), columns-1))]
+}
 
 func (d *display) show(tally *workload.Tally, planned int) {
 	sent, accepted, final := tally.Sent.Load(), tally.Accepted.Load(), tally.Final.Load()
@@ -76,9 +97,7 @@ func (d *display) show(tally *workload.Tally, planned int) {
 	case d.json:
 		line = fmt.Sprintf(`{"sent":%d,"accepted":%d,"final":%d,"planned":%d}`, sent, accepted, final, planned)
 	case d.terminal:
-		full := barWidth * int(final) / max(planned, 1)
-		line = fmt.Sprintf("\r[%s%s] sent %d, accepted %d, final %d ",
-			strings.Repeat("#", full), strings.Repeat(".", barWidth-full), sent, accepted, final)
+		line = "\r" + bar(d.columns(), sent, accepted, final, planned) + "\x1b[K" // and nothing of what stood there
 	default:
 		line = fmt.Sprintf("sent %d, accepted %d, final %d of %d", sent, accepted, final, planned)
 	}

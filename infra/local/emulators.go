@@ -33,10 +33,7 @@ func emulators(ctx context.Context, c console) error {
 		return err
 	}
 	dir := filepath.Join(project, ".build", "local")
-	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(slog.LevelWarn))
-	if err != nil {
-		return err
-	}
+	log := newLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(slog.LevelWarn))
 	defer log.close()
 	d := newDisplay(c.out, false)
 	s, err := system.StartServices(ctx, project, system.EmulatorsConfig{
@@ -50,6 +47,9 @@ func emulators(ctx context.Context, c console) error {
 			log.logger.Error("stop", "error", err)
 		}
 	}()
+	if err := log.serving(); err != nil {
+		return err
+	}
 	e := s.Endpoints()
 	if err := e.Write(filepath.Join(dir, "endpoints.json")); err != nil {
 		return err

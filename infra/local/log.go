@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,45 +21,60 @@ type logFile struct {
 	logger *slog.Logger
 
 	mu      sync.Mutex
-	file    *os.File
-	buffer  *bufio.Writer
+	begun   bytes.Buffer // what was logged before there is a file
+	file    *os.File     // nil before serving
+	failed  error        // the first error of the file
 	console io.Writer
 	shown   slog.Level // from which on lines go to the console, too
 }
 
-// openLog begins a new log. The last one is kept beside it: it may be that of a
-// serve which still runs, and whose ports are the reason why this one can't.
-func openLog(path string, console io.Writer, shown slog.Level) (*logFile, error) {
-	// Addresses and keys may be in it: its folder is its owner's alone, also one
-	// that was made otherwise.
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = os.Chmod(filepath.Dir(path), 0o700)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	if err := os.Rename(path, previousLog(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	l := &logFile{path: path, file: file, buffer: bufio.NewWriter(file), console: console, shown: shown}
+// newLog begins a log that has no file yet: until this process serves, the file
+// is that of another one, whose ports may be the reason why this one can't.
+func newLog(path string, console io.Writer, shown slog.Level) *logFile {
+	l := &logFile{path: path, console: console, shown: shown}
 	l.logger = newLogger(l)
-	return l, nil
+	return l
 }
 
-// previousLog is where the last log is kept: log.previous.txt for log.txt.
-func previousLog(path string) string {
+// serving makes the file, since the ports are ours now. The last one is kept
+// beside it.
+func (l *logFile) serving() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := ownFolder(filepath.Dir(l.path)); err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	if err := os.Rename(l.path, besides(l.path, "previous")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("open log: %w", err)
+	}
+	file, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	l.file = file
+	l.write(l.begun.Bytes())
+	l.begun.Reset()
+	return nil
+}
+
+// ownFolder makes a folder its owner's alone, also one that was made otherwise:
+// addresses and keys may be in a log.
+func ownFolder(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o700)
+}
+
+// besides is the path of another log in the folder: log.previous.txt for log.txt.
+func besides(path, which string) string {
 	extension := filepath.Ext(path)
-	return strings.TrimSuffix(path, extension) + ".previous" + extension
+	return strings.TrimSuffix(path, extension) + "." + which + extension
 }
 
 // consoleLog returns a log that goes to out alone.
 func consoleLog(out io.Writer) *logFile {
-	l := &logFile{buffer: bufio.NewWriter(io.Discard), console: out, shown: slog.LevelDebug}
+	l := &logFile{console: out, shown: slog.LevelDebug}
 	l.logger = newLogger(l)
 	return l
 }
@@ -84,15 +99,22 @@ func (l *logFile) handlerLine(line string, _ bool) { l.add(append([]byte(line), 
 func (l *logFile) add(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	level := levelOf(line)
-	// A log that can't be written must not stop what it is about: the buffer
-	// keeps its first error, and close shows it.
-	l.buffer.Write(line)
-	if level >= slog.LevelWarn {
-		l.buffer.Flush()
+	switch {
+	case l.file != nil:
+		l.write(line)
+	case l.path != "":
+		l.begun.Write(line)
 	}
-	if level >= l.shown {
+	if levelOf(line) >= l.shown {
 		fmt.Fprintf(l.console, "%s", line)
+	}
+}
+
+// write takes lines to the file at once, for who follows it. A log that can't be
+// written must not stop what it is about: close shows the first error.
+func (l *logFile) write(lines []byte) {
+	if l.failed == nil {
+		_, l.failed = l.file.Write(lines)
 	}
 }
 
@@ -106,13 +128,19 @@ func levelOf(line []byte) slog.Level {
 	return entry.Level
 }
 
+// close ends the log. That of a process which never served goes beside the file,
+// to log.failed.txt.
 func (l *logFile) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.buffer.Flush(); err != nil {
-		fmt.Fprintf(l.console, "write %s: %v\n", l.path, err)
+	if l.file == nil {
+		if l.failed = ownFolder(filepath.Dir(l.path)); l.failed == nil {
+			l.failed = os.WriteFile(besides(l.path, "failed"), l.begun.Bytes(), 0o600)
+		}
+	} else {
+		l.failed = errors.Join(l.failed, l.file.Close())
 	}
-	if err := l.file.Close(); err != nil {
-		fmt.Fprintf(l.console, "close %s: %v\n", l.path, err)
+	if l.failed != nil {
+		fmt.Fprintf(l.console, "the log: %v\n", l.failed)
 	}
 }

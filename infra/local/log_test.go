@@ -10,36 +10,51 @@ import (
 	"testing"
 )
 
-// A second serve in the same folder, which fails for the ports, must not take
-// the log from the one that runs.
-func TestNewLogKeepsTheLastOne(t *testing.T) {
+// Ensure that a log keeps the one before it, that one which never served takes
+// the place of none, and that each line is in the file when it was logged.
+func TestLogsInOneFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "local", "log.txt")
-	var logs []*logFile
-	for range 2 {
-		l, err := openLog(path, io.Discard, slog.LevelError)
-		if err != nil {
-			t.Fatal(err)
-		}
-		logs = append(logs, l)
+	begin := func(text string) *logFile {
+		l := newLog(path, io.Discard, slog.LevelError)
+		l.logger.Info(text + " starts")
+		return l
 	}
-	logs[0].logger.Info("of the first")
-	logs[1].logger.Info("of the second")
-	for _, l := range logs {
-		l.close()
-	}
-	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("the log is open to others: %v, %v", info.Mode(), err)
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
-		t.Errorf("its folder is open to others: %v, %v", info.Mode(), err)
-	}
-	for name, want := range map[string]string{"log.txt": "of the second", "log.previous.txt": "of the first"} {
+	has := func(name string, texts ...string) {
+		t.Helper()
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(data), want) {
-			t.Errorf("%s holds %q, want %q in it", name, data, want)
+		for _, text := range texts {
+			if !strings.Contains(string(data), text) {
+				t.Errorf("%s holds %q, want %q in it", name, data, text)
+			}
 		}
 	}
+	first := begin("first")
+	if err := first.serving(); err != nil {
+		t.Fatal(err)
+	}
+	first.logger.Info("first serves")
+	has("log.txt", "first starts", "first serves")
+
+	failed := begin("second")
+	failed.close()
+	has("log.failed.txt", "second starts")
+	first.logger.Info("first still serves")
+	has("log.txt", "first starts", "first still serves")
+
+	third := begin("third")
+	if err := third.serving(); err != nil {
+		t.Fatal(err)
+	}
+	has("log.txt", "third starts")
+	has("log.previous.txt", "first still serves")
+	for name, mode := range map[string]os.FileMode{"log.txt": 0o600, "log.previous.txt": 0o600, "log.failed.txt": 0o600, "": 0o700} {
+		if info, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != mode {
+			t.Errorf("%q is open to others: %v, %v", name, info.Mode(), err)
+		}
+	}
+	first.close()
+	third.close()
 }

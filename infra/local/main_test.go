@@ -79,10 +79,20 @@ func TestMistakesInTheCall(t *testing.T) {
 			"listen " + at + ": in use; free it or pass -http 0"},
 		"no app": {[]string{"serve", "-app", t.TempDir(), "-http", "0", "-amqp", "0", "-cosmos", "0"}, exitError, "host.json"},
 	}
+	log := filepath.Join(filepath.Dir(app), "local", "log.txt")
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(log, []byte("of one that serves"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
 			exit := run(t.Context(), console{args: c.args, out: &out, errOut: &errOut})
+			if data, err := os.ReadFile(log); err != nil || string(data) != "of one that serves" {
+				t.Errorf("the log of the one that serves: %q, %v", data, err)
+			}
 			if exit != c.exit || !strings.Contains(errOut.String(), c.want) {
 				t.Errorf("exit %d, want %d; stderr %q, want %q in it", exit, c.exit, errOut.String(), c.want)
 			}

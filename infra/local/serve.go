@@ -132,10 +132,7 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 		return nil, err
 	}
 	dir := filepath.Join(filepath.Dir(app), "local")
-	log, err := openLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(level))
-	if err != nil {
-		return nil, err
-	}
+	log := newLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(level))
 	r := &running{log: log}
 	faults := fault.New()
 	hosts := f.instances
@@ -143,6 +140,7 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	if f.split {
 		hosts++
 	}
+	d.note("starting the services and the function app")
 	r.system, err = system.Start(ctx, system.Config{
 		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split,
 		Profile: f.faults.profile, Faults: faults, Admin: f.faults.admin, Instances: hosts,
@@ -151,6 +149,10 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	})
 	if err != nil {
 		log.close()
+		return nil, err
+	}
+	if err := log.serving(); err != nil {
+		r.close()
 		return nil, err
 	}
 	r.others = startChildren(f.instances-1, childConfig{
@@ -182,6 +184,7 @@ func appToRun(ctx context.Context, d *display, named string) (string, error) {
 	if named != "" {
 		return filepath.Abs(named)
 	}
+	d.note("building the function app")
 	begun := time.Now()
 	app, err := staged(ctx, stage.Local, "")
 	if err != nil {
