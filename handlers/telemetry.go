@@ -47,7 +47,7 @@ func openTelemetry(s settings.Settings, logger *slog.Logger) (*export.Telemetry,
 		logger.Warn("telemetry failed", telemetry.KeyError, err)
 	}))
 	return export.Open(export.Config{
-		TraceFile: s.Telemetry.TraceFile, Prometheus: s.Telemetry.Prometheus,
+		TraceFile: s.Telemetry.TraceFile, Prometheus: s.Telemetry.Prometheus, TraceRatio: s.Telemetry.TraceRatio,
 		Credential: credential, Scope: s.Telemetry.OTLPScope, Logger: logger,
 	})
 }

@@ -25,7 +25,7 @@ var kinds = []string{"none", "no exporter", "metrics", "OTLP"}
 // signalsFor opens one of the kinds.
 func signalsFor(b *testing.B, kind string) signals {
 	b.Helper()
-	c := export.Config{Logger: slog.New(slog.DiscardHandler)}
+	c := export.Config{TraceRatio: 1, Logger: slog.New(slog.DiscardHandler)}
 	switch kind {
 	case "none":
 		return signals{}

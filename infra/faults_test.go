@@ -39,6 +39,7 @@ var settingsFaults = []fault{
 	one("settings of the scenario", "workflow sets BACKEND_AUDIENCE", apps, "BACKEND_AUDIENCE: 'api://${auth.backendsClientId}'", "BACKEND_AUDIENCE: 'api://${auth.workflowClientId}'"),
 	one("settings of the scenario", `sets AUTH_MODE to ""`, apps, "  AUTH_MODE: auth.mode\n", ""),
 	one("settings of the scenario", "workflow sets no BACKEND_KEY", apps, "  BACKEND_KEY: backendsKey!.outputs.reference\n", ""),
+	one("settings of the scenario", "OTEL_TRACES_SAMPLER to", apps, "'microsoft.fixed_percentage'", "'parentbased_traceidratio'"),
 	one("settings of the scenario", "sets OTLP_AUTH_SCOPE", apps, "  OTLP_AUTH_SCOPE: 'https://monitor.azure.com/.default'\n", ""),
 	one("settings of the scenario", "sets NOTIFY_URL", apps, "NOTIFY_URL: notify.url", "NOTIFY_URL: 'https://example.com'"),
 	one("settings of the identity", "workflow sets EventHubs__clientId", apps, "EventHubs__clientId: identities.workflow.clientId", "EventHubs__clientId: identities.backends.clientId"),

@@ -29,8 +29,8 @@ var readElsewhere = map[string]string{
 	"FUNCTIONS_WORKER_RUNTIME":                                 "the host, locally: Microsoft Learn, App settings reference for Azure Functions",
 	"OTEL_SERVICE_NAME":                                        "OpenTelemetry's SDK: OpenTelemetry, Environment Variable Specification",
 	"OTEL_RESOURCE_ATTRIBUTES":                                 "OpenTelemetry's SDK: OpenTelemetry, Environment Variable Specification",
-	"OTEL_TRACES_SAMPLER":                                      "OpenTelemetry's SDK: OpenTelemetry, Environment Variable Specification",
-	"OTEL_TRACES_SAMPLER_ARG":                                  "OpenTelemetry's SDK: OpenTelemetry, Environment Variable Specification",
+	"OTEL_TRACES_SAMPLER":                                      "the host since 4.1048: Azure/azure-functions-host, pull request 11568",
+	"OTEL_TRACES_SAMPLER_ARG":                                  "the host since 4.1048: Azure/azure-functions-host, pull request 11568",
 	"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT":                       "otlptracehttp: OpenTelemetry, OTLP Exporter Configuration",
 	"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT":                      "otlpmetrichttp: OpenTelemetry, OTLP Exporter Configuration",
 	"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION": "otlpmetrichttp: OpenTelemetry, Metrics Exporter - OTLP",
@@ -167,6 +167,9 @@ func settingsOfTheScenario(w *world) []string {
 	for _, a := range w.sorted() {
 		want(a, "AUTH_MODE", w.scenario.auth)
 		want(a, "OTEL_SERVICE_NAME", a.name)
+		// Each has a setting of its own, since neither knows the other's values.
+		want(a, "OTEL_TRACES_SAMPLER", "microsoft.fixed_percentage")
+		want(a, "OTEL_TRACES_SAMPLER_ARG", a.settings["TRACE_RATIO"])
 	}
 	host := property(&backends.site, "properties.defaultHostName")
 	for _, step := range []string{"ACCOUNT", "PACKAGE", "TRANSPORTATION", "DRONE", "DELIVERY"} {

@@ -105,8 +105,9 @@ var commonSettings = union({
   COSMOSDB_DATABASE: entities.database
   LOG_LEVEL: sizing.logLevel
   OTEL_RESOURCE_ATTRIBUTES: 'service.namespace=drone-delivery,deployment.environment.name=${environmentName}'
-  OTEL_TRACES_SAMPLER: 'parentbased_traceidratio'
+  OTEL_TRACES_SAMPLER: 'microsoft.fixed_percentage' // the host's
   OTEL_TRACES_SAMPLER_ARG: sizing.traceRatio
+  TRACE_RATIO: sizing.traceRatio // the handler's
 }, entra ? { AUTH_ISSUER: auth.issuer } : {}, otlpSettings)
 
 module backends 'functionapp.bicep' = {

@@ -163,8 +163,9 @@ type RateLimit struct {
 // Telemetry says where spans and metrics go, besides what the OpenTelemetry
 // SDK reads itself (OTEL_...).
 type Telemetry struct {
-	TraceFile  string // spans as JSON lines; "" is nowhere
-	Prometheus bool   // GET /metrics on the handler's own port
+	TraceFile  string  // spans as JSON lines; "" is nowhere
+	Prometheus bool    // GET /metrics on the handler's own port
+	TraceRatio float64 // the part of the traces that is recorded, from 0 to 1
 	// OTLPScope is the scope of the token that goes with every export; "" is no
 	// token. OTLPClientID names the managed identity whose token it is.
 	OTLPScope, OTLPClientID string

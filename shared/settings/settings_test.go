@@ -70,6 +70,7 @@ func TestDefaults(t *testing.T) {
 		EventConcurrency:  256,
 		Auth:              settings.Auth{Mode: settings.AuthOff},
 		RateLimit:         settings.RateLimit{Burst: 100},
+		Telemetry:         settings.Telemetry{TraceRatio: 1},
 		LogLevel:          slog.LevelInfo,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(settings.Secret{})); diff != "" {

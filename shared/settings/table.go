@@ -163,6 +163,8 @@ var variables = []variable{
 
 	{"TRACE_FILE", "", "a file to which spans are appended as JSON lines (docs/telemetry.md)",
 		text(func(s *Settings) *string { return &s.Telemetry.TraceFile }, filePath, "a path, or nothing")},
+	{"TRACE_RATIO", "1", "the part of the traces that is recorded; which ones follows from the trace's id, in all handlers alike",
+		decimal(func(s *Settings) *float64 { return &s.Telemetry.TraceRatio }, 0, 1)},
 	{"PROMETHEUS_METRICS", "false", "whether GET /metrics at the handler's own port shows the metrics, which the local host shows as /api/metrics",
 		truth(func(s *Settings) *bool { return &s.Telemetry.Prometheus })},
 	{"OTLP_AUTH_SCOPE", "", "the scope of the token that goes with what is exported by OTLP; nothing: no token",

@@ -37,11 +37,18 @@ import (
 )
 
 // Config says where spans and metrics go, besides the variables OTEL_... that
-// the SDK reads from the environment itself: the endpoints of OTLP, the sampler,
-// the name of the service, the limits of batches.
+// the SDK reads from the environment itself: the endpoints of OTLP, the name of
+// the service, the limits of batches. OTEL_TRACES_SAMPLER is not among them: since
+// 4.1048 the Functions host reads it, with values that this SDK doesn't know
+// (Azure/azure-functions-host, pull request 11568).
 type Config struct {
 	TraceFile  string // spans as lines of OTLP in JSON are appended to it; "" is no file
 	Prometheus bool   // Page shows the metrics
+	// TraceRatio is the part of the traces that is recorded, from 0 for none to 1
+	// for all. Which ones follows from the trace's id, so that all handlers record
+	// the same ones, whole; what a caller or the host has decided for itself is not
+	// asked.
+	TraceRatio float64
 	// Credential gives the token for Scope that goes with each export by OTLP;
 	// nil is no token.
 	Credential azcore.TokenCredential
@@ -199,10 +206,21 @@ func (t *Telemetry) openSpans(c Config, about *resource.Resource) (func(context.
 	}
 	limits := sdktrace.NewSpanLimits()
 	limits.LinkCountLimit = max(limits.LinkCountLimit, maxLinks)
-	provider := sdktrace.NewTracerProvider(append(processors, sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits))...)
+	// The SDK reads it all the same, and complains of the host's values.
+	if err := os.Unsetenv("OTEL_TRACES_SAMPLER"); err != nil {
+		return nil, err
+	}
+	provider := sdktrace.NewTracerProvider(append(processors, sdktrace.WithResource(about), sdktrace.WithSampler(sampler(c.TraceRatio)), sdktrace.WithRawSpanLimits(limits))...)
 	t.tracers = provider
 	t.closers = append(t.closers, provider.Shutdown)
 	return func(ctx context.Context) { _ = provider.ForceFlush(ctx) }, nil // what fails is told by the exporter
+}
+
+// sampler records a part of the traces, and all of a trace's spans in this
+// handler once the first of them is.
+func sampler(ratio float64) sdktrace.Sampler {
+	part := sdktrace.TraceIDRatioBased(ratio)
+	return sdktrace.ParentBased(part, sdktrace.WithRemoteParentSampled(part), sdktrace.WithRemoteParentNotSampled(part))
 }
 
 // maxLinks is how many links a span has at most: one per event of a batch, which

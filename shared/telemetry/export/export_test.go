@@ -3,8 +3,10 @@ package export
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"go.opentelemetry.io/otel"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -60,6 +63,9 @@ func open(t *testing.T, c Config) (*Telemetry, *buffer) {
 	t.Helper()
 	log := &buffer{}
 	c.Logger = slog.New(slog.NewTextHandler(log, nil))
+	if c.TraceRatio == 0 {
+		c.TraceRatio = 1
+	}
 	opened, err := Open(c)
 	if err != nil {
 		t.Fatal(err)
@@ -228,10 +234,43 @@ func TestNothingConfigured(t *testing.T) {
 }
 
 func TestSampler(t *testing.T) {
-	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
-	to, _ := open(t, Config{TraceFile: filepath.Join(t.TempDir(), "t")})
-	if _, span := to.TracerProvider().Tracer("t").Start(context.Background(), "x"); span.IsRecording() || !span.SpanContext().IsValid() {
-		t.Error("the sampler of the environment is not used")
+	t.Setenv("OTEL_TRACES_SAMPLER", "microsoft.fixed_percentage") // the host's
+	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0")
+	var complaints []error
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { complaints = append(complaints, err) }))
+	recorded := func(to *Telemetry, traceparent string) bool {
+		ctx, span := to.TracerProvider().Tracer("t").Start(telemetry.Remote(context.Background(), traceparent), "x")
+		_, child := to.TracerProvider().Tracer("t").Start(ctx, "y")
+		if child.IsRecording() != span.IsRecording() || !span.SpanContext().IsValid() {
+			t.Errorf("a child: %v, its parent: %v, %v", child.IsRecording(), span.IsRecording(), span.SpanContext())
+		}
+		return span.IsRecording()
+	}
+	all, log := open(t, Config{TraceFile: filepath.Join(t.TempDir(), "t"), TraceRatio: 1})
+	for _, traceparent := range []string{"", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} {
+		if !recorded(all, traceparent) {
+			t.Errorf("%q is not recorded", traceparent)
+		}
+	}
+	if text := log.String(); text != "" || complaints != nil {
+		t.Errorf("logged %q, complained of %v", text, complaints)
+	}
+	// Two handlers agree on each trace, whatever its caller decided.
+	some, _ := open(t, Config{TraceFile: filepath.Join(t.TempDir(), "t"), TraceRatio: 0.25})
+	others, _ := open(t, Config{TraceFile: filepath.Join(t.TempDir(), "t"), TraceRatio: 0.25})
+	n := 0
+	for i := range 1000 {
+		trace := fmt.Sprintf("00-%032x-b7ad6b7169203331-0", sha256.Sum256(fmt.Append(nil, i)))[:3+32] + "-b7ad6b7169203331-0"
+		one := recorded(some, trace+"1")
+		if one != recorded(others, trace+"0") {
+			t.Errorf("%s is recorded by one alone", trace)
+		}
+		if one {
+			n++
+		}
+	}
+	if n < 200 || n > 300 {
+		t.Errorf("recorded %d of 1000 traces, want about 250", n)
 	}
 }
 
@@ -239,7 +278,7 @@ func TestSampler(t *testing.T) {
 func TestTraceFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spans.jsonl")
 	for range 2 {
-		to, err := Open(Config{TraceFile: path, Logger: slog.New(slog.DiscardHandler)})
+		to, err := Open(Config{TraceFile: path, TraceRatio: 1, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +353,7 @@ func TestCloseIsBounded(t *testing.T) {
 	}))
 	t.Cleanup(c.Close)
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/v1/traces")
-	to, err := Open(Config{Logger: slog.New(slog.DiscardHandler)})
+	to, err := Open(Config{TraceRatio: 1, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
