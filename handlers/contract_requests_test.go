@@ -40,6 +40,7 @@ func requestExchanges(t *testing.T, c *contract) {
 		exchange{"put", "PUT", requestPath + "/mine-1", deliveryBody, nil, 202, false},
 		exchange{"put again", "PUT", requestPath + "/mine-1", deliveryBody, nil, 202, false},
 		exchange{"put something else", "PUT", requestPath + "/mine-1", other, nil, 409, true},
+		exchange{"put under a forged id", "PUT", requestPath + "/t1-" + strings.Repeat("0", 48), deliveryBody, nil, 404, true},
 		exchange{"put under an odd id", "PUT", requestPath + "/a%20b", deliveryBody, nil, 400, false},
 		exchange{"put under dots", "PUT", requestPath + "/..", deliveryBody, nil, 400, false},
 		exchange{"put nothing in it", "PUT", requestPath + "/mine-1", "{}", nil, 400, false},

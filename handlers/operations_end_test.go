@@ -88,9 +88,9 @@ func TestBurstOfOperations(t *testing.T) {
 	w.accepted(http.MethodDelete, path, "")
 }
 
-// Ensure that a stranger, who was answered 202 before the delivery was here,
-// finds the end of what it asked for, before and after the delivery comes, and
-// learns nothing by it; and that nobody else finds that.
+// Ensure that a stranger's operation, which came into the hub though Ingest refuses
+// it, has an end that the stranger finds, before and after the delivery comes, and
+// that tells nothing; and that nobody else finds it.
 func TestStrangersOperationEnds(t *testing.T) {
 	for name, overtakes := range map[string]bool{"before the delivery": true, "after it": false} {
 		t.Run(name, func(t *testing.T) {
@@ -102,11 +102,12 @@ func TestStrangersOperationEnds(t *testing.T) {
 			path, _, _ := strings.Cut(delivery, "/operations/")
 			events := e.producer.take()
 			e.as("bob", "Client")
-			cancel := e.accepted(http.MethodDelete, path, "")
+			e.refused(http.StatusNotFound, http.MethodDelete, path, "")
+			event, cancel := strangersCancel(t, strings.TrimPrefix(path, "/api/deliveryrequests/"))
 			if overtakes {
-				events = append(e.producer.take(), events...)
+				events = append([][]byte{event}, events...)
 			} else {
-				events = append(events, e.producer.take()...)
+				events = append(events, event)
 			}
 			if status := e.relayAll(events...); status != http.StatusOK {
 				t.Fatalf("Relay answered %d", status)

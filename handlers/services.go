@@ -1,9 +1,11 @@
 package main
 
 import (
+	cryptorand "crypto/rand"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/account"
 	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
@@ -13,6 +15,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/progress"
@@ -50,10 +53,14 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 		return services{}, err
 	}
 	var out services
-	known := ingest.Known{Requests: p.requests, MintedAt: delivery.MintedAt, Retention: s.Budgets.HubRetention, Now: p.now}
+	ids, err := newMint(s, logger, p.now)
+	if err != nil {
+		return services{}, err
+	}
+	known := ingest.Known{Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now}
 	out.ingest = ingest.New(ingest.Config{
 		Log: log, Transactions: p.transactions, Known: known,
-		NewID: delivery.NewID, KeyID: delivery.KeyID, ValidID: delivery.ValidID,
+		KeyID: delivery.KeyID, ValidID: delivery.ValidID,
 		Past: pastOperations(definition), Keep: s.Budgets.DocumentTTL, Now: p.now,
 	})
 	out.progress = progress.New(p.transactions, p.outside, known)
@@ -73,6 +80,24 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 		Lost: p.signals.metrics.Lost, Now: p.now, Logger: logger,
 	})
 	return out, out.addBackends(s, p)
+}
+
+// newMint returns what makes ids. Without keys it makes one that nobody else has,
+// which the settings allow on a developer's machine alone.
+func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*mint.Mint, error) {
+	keys, err := mint.ParseKeys(s.IDKeys.Reveal())
+	if err == nil && len(keys) == 0 {
+		if s.Functions.Has("Ingest") || s.Functions.Has("Progress") {
+			logger.Warn("ids are minted with a key of this process alone: other instances don't know them before they are stored; set ID_KEYS")
+		}
+		var key mint.Key
+		key, err = mint.NewKey(0, cryptorand.Reader)
+		keys = []mint.Key{key}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keys of ids: %w", err)
+	}
+	return mint.New(keys, now, cryptorand.Reader), nil
 }
 
 func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *workflow.Definition) (*runner.Runner, error) {

@@ -69,7 +69,7 @@ func environment(url string, changes ...string) func(string) string {
 	values := map[string]string{
 		"FUNCTIONS_CUSTOMHANDLER_PORT": "1", "WEBSITE_HOSTNAME": strings.TrimPrefix(url, "http://"),
 		"EventHubs": hubs, "ServiceBus": hubs, "CosmosDB": "AccountEndpoint=http://127.0.0.1:1;AccountKey=azE=;",
-		"FLEET_DRONES": "4", "FLEET_ZONES": "2",
+		"FLEET_DRONES": "4", "FLEET_ZONES": "2", "ID_KEYS": "1." + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 	}
 	for i := 0; i < len(changes); i += 2 {
 		values[changes[i]] = changes[i+1]

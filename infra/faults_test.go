@@ -29,6 +29,7 @@ var settingsFaults = []fault{
 	one("settings load", "EVENTHUB_CONSUMER_GROUP must not be $Default", apps, "EVENTHUB_CONSUMER_GROUP: entities.consumerGroup", "EVENTHUB_CONSUMER_GROUP: '$Default'"),
 	one("settings load", "EventHubs: is not set", apps, "EventHubs__fullyQualifiedNamespace: entities.eventHubsNamespace", ""),
 	one("settings load", "AUTH_MODE entra needs AUTH_ISSUER", apps, "{ AUTH_ISSUER: auth.issuer }", "{}"),
+	one("settings load", "AUTH_MODE other than off needs ID_KEYS", apps, "ID_KEYS: idKeys", "ID_KEY: idKeys"),
 	one("settings load", "NOTIFY_URL needs NOTIFY_SIGNING_KEY", apps, "NOTIFY_SIGNING_KEY: notify.signingKey", ""),
 	one("settings load", "CosmosDB__accountEndpoint", apps, "CosmosDB__accountEndpoint: entities.cosmosEndpoint", "CosmosDB__accountEndpoint: 'x.documents.azure.com'"),
 	one("settings are read", "workflow sets SWEEP_SCHEDULES, which nobody reads", apps, "SWEEP_SCHEDULE:", "SWEEP_SCHEDULES:"),

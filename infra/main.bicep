@@ -66,6 +66,10 @@ param notifySigningKey string = ''
 @description('The key before it, while receivers learn the new one.')
 param notifySigningKeyPrevious string = ''
 
+@secure()
+@description('The keys of the ids that are given out: ID_KEYS in docs/settings.md. The hook "keys" makes the first.')
+param idKeys string = ''
+
 @minValue(0)
 @description('Requests per second that one caller may send to the HTTP functions of one instance; 0: no limit.')
 param rateLimitPerSecond int = 0
@@ -89,11 +93,11 @@ var chosen = union(sizes[size], overrides)
 var notifies = !empty(notifyUrl)
 var notifiesWithPrevious = notifies && !empty(notifySigningKeyPrevious)
 var entra = authMode == 'entra'
-var needsVault = notifies || !entra
 
 // Evaluated where they are used, so that a deployment that lacks one stops.
 var workflowClientId = entra && empty(workflowAuthClientId) ? fail('authMode is entra and workflowAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set WORKFLOW_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : workflowAuthClientId
 var backendsClientId = entra && empty(backendsAuthClientId) ? fail('authMode is entra and backendsAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set BACKENDS_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : backendsAuthClientId
+var knownIdKeys = empty(idKeys) ? fail('idKeys is empty: run "go run ./infra/hooks keys", which makes a key, or set ID_KEYS with azd env set') : idKeys
 var signingKey = notifies && empty(notifySigningKey) ? fail('notifyUrl is set and notifySigningKey is not: set NOTIFY_SIGNING_KEY, so that the receiver can tell who sends') : notifySigningKey
 
 var issuer = '${environment().authentication.loginEndpoint}${empty(authTenantId) ? tenant().tenantId : authTenantId}/v2.0'
@@ -246,7 +250,7 @@ module cosmos 'modules/cosmos.bicep' = {
   }
 }
 
-module vault 'modules/keyvault.bicep' = if (needsVault) {
+module vault 'modules/keyvault.bicep' = {
   scope: group
   name: 'vault'
   params: {
@@ -254,6 +258,7 @@ module vault 'modules/keyvault.bicep' = if (needsVault) {
     location: location
     tags: tags
     publicAccess: !vnetEnabled
+    idKeys: knownIdKeys
     hasSigningKey: notifies
     signingKey: signingKey
     hasPreviousKey: notifiesWithPrevious
@@ -269,16 +274,15 @@ module network 'modules/network.bicep' = if (vnetEnabled) {
     location: location
     tags: tags
     token: token
-    targets: concat([
+    targets: [
       { name: 'blob', id: storage.outputs.id, groupId: 'blob', zone: 'blob' }
       { name: 'queue', id: storage.outputs.id, groupId: 'queue', zone: 'queue' }
       { name: 'table', id: storage.outputs.id, groupId: 'table', zone: 'table' }
       { name: 'event-hubs', id: eventHubs.outputs.id, groupId: 'namespace', zone: 'bus' }
       { name: 'service-bus', id: serviceBus.outputs.id, groupId: 'namespace', zone: 'bus' }
       { name: 'cosmos', id: cosmos.outputs.id, groupId: 'Sql', zone: 'cosmos' }
-    ], needsVault ? [
-      { name: 'vault', id: vault!.outputs.id, groupId: 'vault', zone: 'vault' }
-    ] : [])
+      { name: 'vault', id: vault.outputs.id, groupId: 'vault', zone: 'vault' }
+    ]
   }
 }
 
@@ -330,13 +334,14 @@ module apps 'modules/apps.bicep' = {
       compensationsQueue: compensationsQueue
       notificationsQueue: notificationsQueue
     }
-    vaultName: needsVault ? vault!.outputs.name : ''
+    vaultName: vault.outputs.name
+    idKeys: vault.outputs.idKeysReference
     notify: {
       enabled: notifies
       url: notifyUrl
-      signingKey: notifies ? vault!.outputs.signingKeyReference : ''
+      signingKey: vault.outputs.signingKeyReference
       hasPreviousKey: notifiesWithPrevious
-      previousSigningKey: notifies ? vault!.outputs.previousSigningKeyReference : ''
+      previousSigningKey: vault.outputs.previousSigningKeyReference
     }
   }
 }

@@ -56,6 +56,7 @@ const (
 	notifyURL   = "https://receiver.example.com/hook"
 	signingKey  = "whsk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	previousKey = "whsk_ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
+	idKey       = "1.QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZXWFlaW1xdXl8="
 	workflowApp = "00000000-0000-4000-8000-00000000000a"
 	backendsApp = "00000000-0000-4000-8000-00000000000b"
 )
@@ -66,6 +67,7 @@ func (s scenario) environment() map[string]string {
 	env := map[string]string{
 		"AZURE_ENV_NAME": "prod", "AZURE_LOCATION": "westeurope", "SIZE": s.size, "AUTH_MODE": s.auth,
 		"VNET_ENABLED": strconv.FormatBool(s.vnet), "OTLP_INGESTION": strconv.FormatBool(s.otlp),
+		"ID_KEYS": idKey,
 	}
 	if s.auth == "entra" {
 		env["WORKFLOW_AUTH_CLIENT_ID"], env["BACKENDS_AUTH_CLIENT_ID"] = workflowApp, backendsApp

@@ -90,6 +90,9 @@ func inAzure(name, value string) string {
 		if strings.HasPrefix(name, "NOTIFY_") {
 			return signingKey
 		}
+		if name == "ID_KEYS" {
+			return idKey
+		}
 		return "secret"
 	}
 	return symbols.ReplaceAllStringFunc(value, func(symbol string) string {

@@ -27,6 +27,7 @@ const (
 	envWorkflowContainer   = "WORKFLOW_DEPLOYMENT_CONTAINER"
 	envBackendsContainer   = "BACKENDS_DEPLOYMENT_CONTAINER"
 	envWorkflowPrincipal   = "WORKFLOW_IDENTITY_PRINCIPAL_ID"
+	envIDKeys              = "ID_KEYS"
 	envAuthAppName         = "AUTH_APP_NAME" // the beginning of the registrations' names
 	envWorkflowAuthClient  = "WORKFLOW_AUTH_CLIENT_ID"
 	envBackendsAuthClient  = "BACKENDS_AUTH_CLIENT_ID"

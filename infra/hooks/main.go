@@ -1,5 +1,5 @@
 // Command hooks does what azd can't do by itself around a deployment. azure.yaml
-// calls it: auth before provisioning, then wait, grant and settings.
+// calls it: keys and auth before provisioning, then wait, grant and settings.
 //
 // Everything it needs to know is in the environment that azd gives to its hooks:
 // the outputs of infra/main.bicep and what "azd env set" has set (Microsoft
@@ -58,6 +58,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"keys", "make the key of the ids that the app gives out, if there is none", defineKeys},
 		{"auth", "make the two app registrations, if the app checks Entra ID tokens and they aren't named", defineAuth},
 		{"wait", "wait until the roles that were just assigned work", defineWait},
 		{"grant", "assign an app role, by default Scheduler of the backends to the workflow app's identity", defineGrant},

@@ -22,6 +22,8 @@ param otlp { enabled: bool, tracesUrl: string, metricsUrl: string }
 param entities entityNames
 @description('For authMode keys.')
 param vaultName string
+@description('The keys of ids, as a Key Vault reference.')
+param idKeys string
 @description('Who is told of transactions that come to rest. The keys are Key Vault references.')
 param notify { enabled: bool, url: string, signingKey: string, hasPreviousKey: bool, previousSigningKey: string }
 
@@ -191,6 +193,7 @@ module workflow 'functionapp.bicep' = {
     subnetId: subnetIds.workflow
     auth: { enabled: entra, issuer: auth.issuer, clientId: auth.workflowClientId, audiences: workflowAudiences }
     settings: union(commonSettings, {
+      ID_KEYS: idKeys
       BACKEND_ACCOUNT_URL: backendsApi
       BACKEND_PACKAGE_URL: backendsApi
       BACKEND_TRANSPORTATION_URL: backendsApi

@@ -1,4 +1,4 @@
-// A vault for what can't be an identity: the keys that sign notices, and in
+// A vault for what can't be an identity: the keys of ids, those that sign notices, and in
 // authMode keys the function key of the backends (backendskey.bicep). It has no
 // purge protection, so that azd down --purge removes it at once.
 
@@ -7,6 +7,8 @@ param location string
 param tags object
 @description('False: private endpoints only.')
 param publicAccess bool
+@secure()
+param idKeys string
 @description('Whether notices are sent, which are signed.')
 param hasSigningKey bool
 @secure()
@@ -36,6 +38,11 @@ resource vault 'Microsoft.KeyVault/vaults@2023-07-01' = {
   }
 }
 
+module ids 'secret.bicep' = {
+  name: 'id-keys'
+  params: { vaultName: vault.name, name: 'id-keys', value: idKeys, readerId: readerId }
+}
+
 module signing 'secret.bicep' = if (hasSigningKey) {
   name: 'notify-signing-key'
   params: { vaultName: vault.name, name: 'notify-signing-key', value: signingKey, readerId: readerId }
@@ -48,5 +55,6 @@ module previous 'secret.bicep' = if (hasPreviousKey) {
 
 output id string = vault.id
 output name string = vault.name
+output idKeysReference string = ids.outputs.reference
 output signingKeyReference string = hasSigningKey ? signing!.outputs.reference : ''
 output previousSigningKeyReference string = hasPreviousKey ? previous!.outputs.reference : ''

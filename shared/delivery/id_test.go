@@ -1,46 +1,6 @@
 package delivery
 
-import (
-	"testing"
-	"time"
-)
-
-func TestNewIDTellsWhenItWasMinted(t *testing.T) {
-	before := time.Now().Truncate(time.Millisecond)
-	id, err := NewID()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, ok := MintedAt(id)
-	if !ok || at.Before(before) || at.After(time.Now().Add(time.Second)) {
-		t.Errorf("%s was minted at %v, %v; it was %v", id, at, ok, before)
-	}
-	if !ValidID(id) {
-		t.Errorf("%s is no valid id", id)
-	}
-	next, err := NewID()
-	if err != nil || next <= id {
-		t.Errorf("%s does not follow %s, %v", next, id, err)
-	}
-}
-
-func TestMintedAtRefusesOthers(t *testing.T) {
-	const minted = "019be2a0-3c00-7abc-8def-0123456789ab"
-	if at, ok := MintedAt(minted); !ok || at.UnixMilli() != 0x019be2a03c00 {
-		t.Errorf("%v, %v", at, ok)
-	}
-	for _, id := range []string{
-		"", "order-1", "019BE2A0-3C00-7ABC-8DEF-0123456789AB", "019be2a03c007abc8def0123456789ab",
-		"{019be2a0-3c00-7abc-8def-0123456789ab}", "urn:uuid:019be2a0-3c00-7abc-8def-0123456789ab",
-		"019be2a0-3c00-4abc-8def-0123456789ab", // version 4
-		"019be2a0-3c00-7abc-cdef-0123456789ab", // another variant
-		KeyID("caller", "key"),
-	} {
-		if at, ok := MintedAt(id); ok {
-			t.Errorf("%q was minted at %v", id, at)
-		}
-	}
-}
+import "testing"
 
 func TestKeyIDKeepsCallersApart(t *testing.T) {
 	// The ids that were given out once must stay.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -34,9 +35,7 @@ type Config struct {
 	Log          Log
 	Transactions Transactions
 	Known        Known
-	// NewID mints a UUIDv7. An error is that of the system's random source.
-	NewID func() (string, error)
-	// KeyID makes the id that stands for a caller's idempotency key.
+	// KeyID makes what stands for a caller's idempotency key: see KeyPrefix.
 	KeyID func(caller, key string) string
 	// ValidID reports whether a client's id has the form of one.
 	ValidID func(id string) bool
@@ -73,32 +72,59 @@ type Result struct {
 	Repeated bool
 }
 
-// Post accepts a new transaction. Without a key it mints the id; with one, a
-// repeat gets the ids of the first request, and another content ErrKeyReused.
+// Post accepts a new transaction under an id that it mints. With a key a repeat
+// gets the ids of the first request, and another content ErrKeyReused.
 func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error) {
-	if key == "" {
-		id, err := s.c.NewID()
-		if err != nil {
-			return Result{}, fmt.Errorf("accept request: %w", err)
-		}
-		r, err := s.request(id, id, workflow.OperationDeliver, in)
-		if err != nil {
-			return Result{}, err
-		}
-		return s.send(ctx, r, in, false)
-	}
 	if err := checkKey(key); err != nil {
 		return Result{}, err
 	}
-	id := s.c.KeyID(in.Caller, key)
+	if key != "" {
+		if kept, found, err := s.ofOldKey(ctx, in, key); err != nil {
+			return Result{}, err
+		} else if found {
+			return s.send(ctx, kept, in, true)
+		}
+	}
+	id, err := s.c.Known.Mint.New(mint.Transaction, in.Caller)
+	if err != nil {
+		return Result{}, fmt.Errorf("accept request: %w", err)
+	}
 	r, err := s.request(id, id, workflow.OperationDeliver, in)
 	if err != nil {
 		return Result{}, err
 	}
-	return s.keepAndSend(ctx, r, in, ErrKeyReused)
+	if key == "" {
+		return s.send(ctx, r, in, false)
+	}
+	r.ID = KeyPrefix + s.c.KeyID(in.Caller, key)
+	kept, err := s.c.Known.Requests.CreateIfAbsent(ctx, r)
+	if err != nil {
+		return Result{}, fmt.Errorf("keep request %s: %w", r.ID, err)
+	}
+	if !kept.same(r.under(kept.TransactionID, in.Body)) {
+		return Result{}, fmt.Errorf("post transaction: %w", ErrKeyReused)
+	}
+	return s.send(ctx, kept, in, kept.TransactionID != id)
 }
 
-// Put accepts a new transaction under the client's id. A repeat gets the same
+// ofOldKey looks for what an older version kept for the same request of a key. Its
+// transaction's id was the key's, which anyone could choose in a Put: what is not
+// the same was not meant with the key.
+func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept Request, found bool, err error) {
+	id := s.c.KeyID(in.Caller, key)
+	kept, err = s.c.Known.Requests.Read(ctx, id)
+	switch {
+	case failure.Is(err, failure.NotFound):
+		return kept, false, nil
+	case err != nil:
+		return kept, false, fmt.Errorf("look for request %s: %w", id, err)
+	}
+	now := Request{Operation: workflow.OperationDeliver, Caller: in.Caller}.under(id, in.Body)
+	return kept, kept.same(now), nil
+}
+
+// Put accepts a new transaction under the client's id, which may be one that was
+// minted for this caller, and no other of that form: NotFound. A repeat gets the same
 // result again, another content ErrOtherContent, and so does another caller,
 // whatever its content: that the id is taken is all that it learns.
 func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) {
@@ -112,6 +138,9 @@ func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) 
 	p, _, err := s.c.Transactions.Read(ctx, id)
 	switch {
 	case failure.Is(err, failure.NotFound):
+		if s.c.Known.forged(id, in.Caller) {
+			return Result{}, failure.New(failure.NotFound, "put transaction", id, errors.New("it has the form of a minted id and was never minted for this caller"))
+		}
 		return s.keepAndSend(ctx, r, in, ErrOtherContent)
 	case err != nil:
 		return Result{}, fmt.Errorf("put transaction %s: %w", id, err)
@@ -171,7 +200,7 @@ func (s *Service) keepAndSend(ctx context.Context, r Request, in Input, other er
 
 // request makes the record of a request that comes now.
 func (s *Service) request(id, transactionID string, kind workflow.OperationKind, in Input) (Request, error) {
-	operationID, err := s.c.NewID()
+	operationID, err := s.c.Known.Mint.New(mint.Operation, operationOf(transactionID, in.Caller))
 	if err != nil {
 		return Request{}, fmt.Errorf("accept request: %w", err)
 	}

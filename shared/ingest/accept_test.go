@@ -18,30 +18,26 @@ import (
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 
 // bench is a Service on fakes, with ids that can be foretold: the n-th minted
-// id is "m-n"; a key's id is "k-caller-key".
+// id is "m-n"; a key's is "k-caller-key".
 type bench struct {
 	*Service
 	log          *fakeLog
 	requests     *fakeRequests
 	transactions *fakeTransactions
-	minted       int
+	mint         *fakeMint
 	now          time.Time
 }
 
 func newBench() *bench {
 	b := &bench{
-		log: &fakeLog{}, requests: newFakeRequests(), now: noon,
+		log: &fakeLog{}, requests: newFakeRequests(), mint: &fakeMint{}, now: noon,
 		transactions: &fakeTransactions{documents: map[string]*workflow.Progress{}},
 	}
 	b.Service = New(Config{
 		Log: b.log, Transactions: b.transactions,
 		Known: Known{
 			Requests: b.requests, Retention: 24 * time.Hour, Now: func() time.Time { return b.now },
-			MintedAt: func(id string) (time.Time, bool) { return noon, strings.HasPrefix(id, "m-") },
-		},
-		NewID: func() (string, error) {
-			b.minted++
-			return fmt.Sprintf("m-%d", b.minted), nil
+			Mint: b.mint,
 		},
 		KeyID:   func(caller, key string) string { return "k-" + caller + "-" + key },
 		ValidID: func(id string) bool { return id != "" && !strings.Contains(id, "/") },
@@ -103,7 +99,11 @@ func TestPostMintsTheID(t *testing.T) {
 func TestPostWithKey(t *testing.T) {
 	b := newBench()
 	first, err := b.Post(t.Context(), input(`{"a":1}`), "order-7")
-	want(t, first, err, Result{TransactionID: "k-ann-order-7", OperationID: "m-1"})
+	want(t, first, err, Result{TransactionID: "m-1", OperationID: "m-2"})
+	kept, ok := b.requests.kept["key:k-ann-order-7"]
+	if !ok || len(b.requests.kept) != 1 || kept.TransactionID != "m-1" {
+		t.Errorf("kept: %+v", b.requests.kept)
+	}
 }
 
 func TestRepeatGetsTheSameIDsAndIsSentAgain(t *testing.T) {
@@ -313,6 +313,10 @@ func TestFailuresOfTheStores(t *testing.T) {
 			func(b *bench) { b.requests.fail["create"] = down },
 			func(b *bench) (Result, error) { return b.Post(t.Context(), input(`{}`), "key") },
 		},
+		"post: look for the key": {
+			func(b *bench) { b.requests.fail["read"] = down },
+			func(b *bench) (Result, error) { return b.Post(t.Context(), input(`{}`), "key") },
+		},
 		"put: read transaction": {
 			func(b *bench) { b.transactions.fail = down },
 			func(b *bench) (Result, error) { return b.Put(t.Context(), "id", input(`{}`)) },
@@ -333,11 +337,11 @@ func TestFailuresOfTheStores(t *testing.T) {
 			func(b *bench) (Result, error) { return b.Delete(t.Context(), "m-9", input(""), "key") },
 		},
 		"post: no random numbers": {
-			func(b *bench) { b.c.NewID = func() (string, error) { return "", down } },
+			func(b *bench) { b.mint.fail = down },
 			func(b *bench) (Result, error) { return b.Post(t.Context(), input(`{}`), "") },
 		},
 		"delete: no random numbers": {
-			func(b *bench) { b.c.NewID = func() (string, error) { return "", down } },
+			func(b *bench) { b.mint.fail = down },
 			func(b *bench) (Result, error) { return b.Delete(t.Context(), "m-9", input(""), "") },
 		},
 	}

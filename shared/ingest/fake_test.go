@@ -2,12 +2,15 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -134,6 +137,21 @@ func (f *fakeTransactions) Read(_ context.Context, id string) (*workflow.Progres
 		return p, "etag", nil
 	}
 	return nil, "", failure.New(failure.NotFound, "read transaction", id, nil)
+}
+
+// fakeMint makes ids that can be foretold, and knows them by their form.
+type fakeMint struct {
+	minted int
+	fail   error
+}
+
+func (m *fakeMint) New(mint.Kind, string) (string, error) {
+	m.minted++
+	return fmt.Sprintf("m-%d", m.minted), m.fail
+}
+
+func (m *fakeMint) At(_ mint.Kind, _, id string) (time.Time, bool) {
+	return noon, strings.HasPrefix(id, "m-")
 }
 
 // fakeLog takes events, or fails.

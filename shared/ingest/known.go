@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -16,9 +17,7 @@ const DefaultRetention = 7 * 24 * time.Hour
 // Known tells which ids were accepted although nothing is known of them yet.
 type Known struct {
 	Requests Requests
-	// MintedAt returns when an id was minted by this system, false for an id
-	// that it did not mint.
-	MintedAt func(id string) (time.Time, bool)
+	Mint     Mint
 	// Retention is how long the hub keeps an event: an older id that left no
 	// trace is unknown. 0 means DefaultRetention.
 	Retention time.Duration
@@ -29,9 +28,39 @@ type Known struct {
 // ahead of this one's.
 const clockSkew = 5 * time.Minute
 
-// Young reports when an id was minted, if that was within the retention.
-func (k Known) Young(id string) (time.Time, bool) {
-	at, ok := k.MintedAt(id)
+// Mint makes ids and knows them; mint.Mint does.
+type Mint interface {
+	// New makes an id of a kind for someone. An error is that of the system's
+	// random source.
+	New(kind mint.Kind, whom string) (string, error)
+	// At returns when such an id was minted for someone, false if it never was.
+	At(kind mint.Kind, whom, id string) (time.Time, bool)
+}
+
+// operationOf is whom the id of an operation is minted for.
+func operationOf(transactionID, caller string) string { return transactionID + " " + caller }
+
+// forged reports whether an id has the form of a minted one though it was minted
+// for another caller, or never.
+func (k Known) forged(id, caller string) bool {
+	_, ours := k.Mint.At(mint.Transaction, caller, id)
+	return !ours && mint.Formed(id)
+}
+
+// Transaction reports when the id of a transaction was minted for a caller, if
+// that was within the retention.
+func (k Known) Transaction(id, caller string) (time.Time, bool) {
+	return k.young(mint.Transaction, caller, id)
+}
+
+// Operation reports when the id of a caller's operation on a transaction was
+// minted, if that was within the retention.
+func (k Known) Operation(id, transactionID, caller string) (time.Time, bool) {
+	return k.young(mint.Operation, operationOf(transactionID, caller), id)
+}
+
+func (k Known) young(kind mint.Kind, whom, id string) (time.Time, bool) {
+	at, ok := k.Mint.At(kind, whom, id)
 	if !ok {
 		return time.Time{}, false
 	}
@@ -44,12 +73,11 @@ func (k Known) Young(id string) (time.Time, bool) {
 }
 
 // AcceptedAt returns when the caller's transaction with that id was accepted,
-// judged without its document: the id is young, or its request was kept. It fails
-// with the kind NotFound for an id that nobody knows, or that another caller's
-// request took. What a young id tells is in the id itself, so that it gives
-// nothing away of whoever got it.
+// judged without its document: the id was minted for this caller not long ago, or
+// its request was kept. It fails with the kind NotFound for an id that nobody
+// knows, or that another caller has.
 func (k Known) AcceptedAt(ctx context.Context, id, caller string) (time.Time, error) {
-	if at, ok := k.Young(id); ok {
+	if at, ok := k.Transaction(id, caller); ok {
 		return at, nil
 	}
 	r, err := k.Requests.Read(ctx, id)

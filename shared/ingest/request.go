@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -10,8 +11,8 @@ import (
 // Request is what is kept of a request that came under an id of the client's
 // or with an idempotency key, so that a repeat is recognized.
 type Request struct {
-	// ID is the TransactionID for the request that began the transaction, and
-	// the id made of caller and key for a reschedule or a cancel.
+	// ID is the TransactionID of a Put, and what stands for the key of another
+	// request: see KeyPrefix.
 	ID            string                 `json:"id"`
 	TransactionID string                 `json:"transactionId"`
 	OperationID   string                 `json:"operationId"`
@@ -21,6 +22,17 @@ type Request struct {
 	AcceptedAt    time.Time              `json:"acceptedAt"`
 	// TTL is how long the document lives, in seconds; 0 leaves it to the container.
 	TTL int `json:"ttl,omitempty"`
+}
+
+// KeyPrefix begins the ids of the requests that are kept by their key. It has a
+// sign that is part of no transaction's id: no client can take the place of a
+// key, or learn by a Put whether it was used.
+const KeyPrefix = "key:"
+
+// under returns r as the request that it would be under a transaction's id.
+func (r Request) under(transactionID string, body json.RawMessage) Request {
+	r.TransactionID, r.Hash = transactionID, workflow.Hash(r.Operation, transactionID, body)
+	return r
 }
 
 // Requests keeps requests. Implementations are safe for concurrent use and give

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -54,9 +55,18 @@ func newService() (*Service, *stores) {
 	s := &stores{documents: map[string]*workflow.Progress{}, requests: map[string]ingest.Request{}, outside: workflowtest.NewOutside(&workflowtest.Gate{})}
 	return New(s, s.outside, ingest.Known{
 		Requests: requests{s}, Retention: 24 * time.Hour,
-		Now:      func() time.Time { return noon.Add(time.Hour) },
-		MintedAt: func(id string) (time.Time, bool) { return noon, strings.HasPrefix(id, "m-") },
+		Now:  func() time.Time { return noon.Add(time.Hour) },
+		Mint: minted{},
 	}), s
+}
+
+// minted knows ids by their form.
+type minted struct{}
+
+func (minted) New(mint.Kind, string) (string, error) { return "", errors.New("progress must not mint") }
+
+func (minted) At(_ mint.Kind, _, id string) (time.Time, bool) {
+	return noon, strings.HasPrefix(id, "m-")
 }
 
 func document() *workflow.Progress {

@@ -83,7 +83,7 @@ func (s *Service) GetOperation(ctx context.Context, id, operationID, caller stri
 	if unseen != nil {
 		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
 	}
-	at, ok := s.known.Young(operationID)
+	at, ok := s.known.Operation(operationID, id, caller)
 	if !ok {
 		return Operation{}, failure.New(failure.NotFound, "get operation", operationID,
 			errors.New("transaction "+id+" has no such operation"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
 )
 
@@ -74,6 +75,9 @@ func (s Settings) Rules() []Rule {
 			!s.Notify.On() || s.Notify.Key.Set()},
 		{[]string{"NOTIFY_SIGNING_KEY"}, "NOTIFY_SIGNING_KEY must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.Key)},
 		{[]string{"NOTIFY_SIGNING_KEY_PREVIOUS"}, "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.PreviousKey)},
+		{[]string{"ID_KEYS"}, "ID_KEYS " + mint.ErrKeys.Error() + ", or nothing", mints(s.IDKeys)},
+		{[]string{"AUTH_MODE", "ID_KEYS"}, "AUTH_MODE other than off needs ID_KEYS where Ingest or Progress run: all instances must know the ids of each other",
+			s.Auth.Mode == AuthOff || s.IDKeys.Set() || !s.Functions.Has("Ingest") && !s.Functions.Has("Progress")},
 		{[]string{"AUTH_MODE", "AUTH_ISSUER"}, "AUTH_MODE entra needs AUTH_ISSUER: tokens are worth nothing without one who signs them",
 			s.Auth.Mode != AuthEntra || s.Auth.Issuer != ""},
 		{[]string{"AUTH_MODE", "AUTH_AUDIENCE"}, "AUTH_MODE entra needs AUTH_AUDIENCE: a token for another system must not open this one",
@@ -81,6 +85,12 @@ func (s Settings) Rules() []Rule {
 		less("LATER_MAX_SECONDS", b.LaterMax, "NOTIFY_HOURS", s.Notify.GiveUpAfter, "a notice is tried more than once"),
 		less("NOTIFY_HOURS", s.Notify.GiveUpAfter, "DOCUMENT_TTL_DAYS", b.DocumentTTL, "a notice must not expire with its transaction unnoticed"),
 	}
+}
+
+// mints reports whether a secret is keys of ids, if it is anything.
+func mints(keys Secret) bool {
+	_, err := mint.ParseKeys(keys.Reveal())
+	return err == nil
 }
 
 // signs reports whether a secret is a signing key, if it is anything. It is a

@@ -47,6 +47,8 @@ type Settings struct {
 	RateLimit RateLimit
 	Telemetry Telemetry
 
+	// IDKeys are what ids are minted with, and known by; see package mint.
+	IDKeys Secret
 	// PickupHorizon is how far ahead of now the pickup of a request or a change may
 	// be that a client sends.
 	PickupHorizon time.Duration

@@ -20,6 +20,7 @@ import (
 const (
 	hub        = "Endpoint=sb://127.0.0.1:5672;SharedAccessKeyName=Root;SharedAccessKey=verysecret;UseDevelopmentEmulator=true;"
 	signingKey = "whsk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	idKey      = "1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	cosmos     = "AccountEndpoint=http://127.0.0.1:8081;AccountKey=verysecret=="
 )
 
@@ -103,7 +104,7 @@ func TestLoadReads(t *testing.T) {
 		{"receiver", []string{"NOTIFY_URL", "https://example.com/hook", "NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.URL }, "https://example.com/hook"},
 		{"receiver here", []string{"NOTIFY_URL", "http://127.0.0.1:1/hook", "NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.On() }, true},
 		{"no receiver, but a key", []string{"NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.On() }, false},
-		{"token", []string{"AUTH_MODE", "entra", "AUTH_ISSUER", "https://login.example.com/t/v2.0", "AUTH_AUDIENCE", "api://a, b"},
+		{"token", []string{"AUTH_MODE", "entra", "AUTH_ISSUER", "https://login.example.com/t/v2.0", "AUTH_AUDIENCE", "api://a, b", "ID_KEYS", idKey},
 			func(s settings.Settings) any { return s.Auth },
 			settings.Auth{Mode: settings.AuthEntra, Issuer: "https://login.example.com/t/v2.0", Audiences: []string{"api://a", "b"}}},
 		{"metrics page", []string{"PROMETHEUS_METRICS", "true"}, func(s settings.Settings) any { return s.Telemetry.Prometheus }, true},
@@ -233,6 +234,8 @@ func TestRules(t *testing.T) {
 		"NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_":                                  {"NOTIFY_SIGNING_KEY_PREVIOUS", "verysecret"},
 		"AUTH_MODE entra needs AUTH_ISSUER":                                          {"AUTH_MODE", "entra", "AUTH_AUDIENCE", "a"},
 		"AUTH_MODE entra needs AUTH_AUDIENCE":                                        {"AUTH_MODE", "entra", "AUTH_ISSUER", "https://login.example.com"},
+		"ID_KEYS must be keys with commas":                                           {"ID_KEYS", "1.verysecret"},
+		"AUTH_MODE other than off needs ID_KEYS":                                     {"AUTH_MODE", "keys"},
 		"LATER_MAX_SECONDS (5m0s) must be less than NOTIFY_HOURS":                    {"NOTIFY_HOURS", "0.05"},
 		"NOTIFY_HOURS (720h0m0s) must be less than DOCUMENT_TTL_DAYS":                {"NOTIFY_HOURS", "720"},
 	}

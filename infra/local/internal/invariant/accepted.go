@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -60,7 +61,7 @@ func checkRequests(x *index, f *findings) {
 		switch {
 		case e == nil:
 			f.broken(id, "request", "operation %s is kept, another one was answered", r.OperationID)
-		case first != (r.ID == id):
+		case r.ID == id && !first, r.ID != id && !strings.HasPrefix(r.ID, ingest.KeyPrefix):
 			f.broken(id, "request", "its %s is kept under %s", r.Operation, r.ID)
 		case e.Body != nil:
 			canonical, err := canonicalOf(r.Operation, e.Body)

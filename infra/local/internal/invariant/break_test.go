@@ -154,10 +154,10 @@ var ofClients = []breakage{
 		kept(s, "keyed").Hash = "another"
 	}},
 	{"requests", "request", "keyed", "place", func(s *Snapshot) { kept(s, "keyed").ID = "another" }},
-	{"requests", "request", "moved", "change", func(s *Snapshot) { kept(s, "key-of-moved").Hash = "another" }},
-	{"requests", "request", "moved", "place of a change", func(s *Snapshot) { kept(s, "key-of-moved").ID = "moved" }},
+	{"requests", "request", "moved", "change", func(s *Snapshot) { kept(s, ingest.KeyPrefix+"of-moved").Hash = "another" }},
+	{"requests", "request", "moved", "place of a change", func(s *Snapshot) { kept(s, ingest.KeyPrefix+"of-moved").ID = "moved" }},
 	{"requests", "request", "moved", "unreadable change", func(s *Snapshot) {
-		found(s.Ledger, func(e *LedgerEntry) bool { return e.OperationID == kept(s, "key-of-moved").OperationID }).Body = json.RawMessage(`{}`)
+		found(s.Ledger, func(e *LedgerEntry) bool { return e.OperationID == kept(s, ingest.KeyPrefix+"of-moved").OperationID }).Body = json.RawMessage(`{}`)
 	}},
 	{"requests", "request", "keyed", "unreadable", func(s *Snapshot) {
 		found(s.Ledger, func(e *LedgerEntry) bool { return e.TransactionID == "keyed" }).Body = json.RawMessage(`{}`)

@@ -142,7 +142,7 @@ func (w *world) changes() {
 	w.accept(workflow.OperationCancel, "cancelled", nil)
 	w.Settle()
 	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
-		ID: "key-of-cancelled", TransactionID: "cancelled", OperationID: cancelled, Operation: workflow.OperationCancel,
+		ID: ingest.KeyPrefix + "of-cancelled", TransactionID: "cancelled", OperationID: cancelled, Operation: workflow.OperationCancel,
 		Hash: workflow.Hash(workflow.OperationCancel, "cancelled", nil), AcceptedAt: w.Clock.Now(),
 	})
 	w.deliver("moved", nil)
@@ -150,7 +150,7 @@ func (w *world) changes() {
 	w.Settle()
 	request := w.snapshot.Ledger[len(w.snapshot.Ledger)-1].Body
 	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
-		ID: "key-of-moved", TransactionID: "moved", OperationID: moved, Operation: workflow.OperationReschedule,
+		ID: ingest.KeyPrefix + "of-moved", TransactionID: "moved", OperationID: moved, Operation: workflow.OperationReschedule,
 		Hash: workflow.Hash(workflow.OperationReschedule, "moved", request), AcceptedAt: w.Clock.Now(),
 	})
 	w.accept(workflow.OperationReschedule, "moved", delivery.Change{PickupTime: new(w.Clock.Now().Add(time.Hour))})

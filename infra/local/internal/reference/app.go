@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/eventhubs"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/progress"
 	"github.com/fabrikam/drone-delivery/shared/servicebus"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -45,6 +47,7 @@ type app struct {
 	transactions *cosmosdb.Transactions
 	events       *customhandler.Events
 	handler      http.Handler
+	ids          *mint.Mint
 	closers      []func(context.Context) error
 }
 
@@ -64,6 +67,11 @@ func newApp(ctx context.Context, s settings.Settings, attempts int, logger *slog
 	if err := a.connect(); err != nil {
 		return nil, err
 	}
+	keys, err := mint.ParseKeys(s.IDKeys.Reveal())
+	if err != nil || len(keys) == 0 {
+		return nil, fmt.Errorf("ID_KEYS: %w", mint.ErrKeys)
+	}
+	a.ids = mint.New(keys, time.Now, rand.Reader)
 	router := mux.NewRouter()
 	for name, fn := range map[string]customhandler.EventFunc{"Relay": a.relay, "Schedule": a.schedule} {
 		router.Path("/" + name).Handler(a.events.Handler(name, fn))
@@ -120,7 +128,7 @@ func (a *app) addRoutes(ctx context.Context, api *mux.Router) error {
 	if err != nil {
 		return err
 	}
-	shown := progress.New(a.transactions, outside, ingest.Known{Requests: requests, MintedAt: delivery.MintedAt, Now: time.Now})
+	shown := progress.New(a.transactions, outside, ingest.Known{Requests: requests, Mint: a.ids, Now: time.Now})
 	get := func(ctx context.Context, id string) (progress.View, error) { return shown.Get(ctx, id, "") }
 	record.Mount(api, a.logger, []record.Endpoint{{Method: http.MethodGet, Path: "deliveryrequests/{id}",
 		Handle: record.AnswerGet(get, func(v progress.View) progress.View { return v })}})

@@ -12,6 +12,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -64,15 +65,16 @@ func change(body []byte) (json.RawMessage, error) {
 // a transaction.
 func (a *app) accept(ctx context.Context, kind workflow.OperationKind, parse func([]byte) (json.RawMessage, error)) record.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		operation, err := delivery.NewID()
+		id, err := a.ids.New(mint.Transaction, "") // if one begins here
+		if mux.Vars(r)["id"] != "" {
+			id, err = record.PathID(r)
+		}
 		if err != nil {
 			return err
 		}
-		id := operation // of a transaction that begins here
-		if mux.Vars(r)["id"] != "" {
-			if id, err = record.PathID(r); err != nil {
-				return err
-			}
+		operation, err := a.ids.New(mint.Operation, "")
+		if err != nil {
+			return err
 		}
 		e := message.Envelope{TransactionID: id, OperationID: operation, Operation: string(kind), AcceptedAt: time.Now().UTC()}
 		if parse != nil {

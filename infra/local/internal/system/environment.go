@@ -2,6 +2,7 @@ package system
 
 import (
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"os"
@@ -67,12 +68,16 @@ func (e environment) all() map[string]string {
 	return all
 }
 
+// idKeysStandIn stands for the keys of ids that are not read yet: see idKeys.
+var idKeysStandIn = "0." + base64.StdEncoding.EncodeToString(make([]byte, 32))
+
 // settings reads the app's settings as its handler will. The port and the
 // host's name are the host's to give, and the connections that nobody names are
 // to the emulators; any value stands for them here.
 func (e environment) settings() (settings.Settings, error) {
 	const busStandIn = "Endpoint=sb://localhost;SharedAccessKeyName=" + keyName + ";SharedAccessKey=" + key
 	standIns := map[string]string{
+		"ID_KEYS":                      idKeysStandIn,
 		"FUNCTIONS_CUSTOMHANDLER_PORT": "1",
 		"WEBSITE_HOSTNAME":             "localhost",
 		"EventHubs":                    busStandIn,

@@ -103,6 +103,13 @@ func (s *System) startApp(ctx context.Context, c Config, env environment) error 
 		}
 		s.endpoints.Admin = s.admin.url()
 	}
+	if env.get(idKeysSetting) == "" {
+		keys, err := s.Emulators.data.idKeys()
+		if err != nil {
+			return err
+		}
+		env.set[idKeysSetting] = keys
+	}
 	if c.SettingsFile != "" {
 		s.elsewhere = env.elsewhere(s.endpoints)
 	}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"flag"
+
+	"github.com/fabrikam/drone-delivery/shared/mint"
+)
+
+func defineKeys(*flag.FlagSet) func(context.Context, *hook) error {
+	return func(ctx context.Context, h *hook) error { return h.keys(ctx) }
+}
+
+// keys makes the key of the ids that the app gives out, unless azd's environment
+// has some. The deployment puts them into the vault.
+func (h *hook) keys(ctx context.Context) error {
+	keys, err := mint.ParseKeys(h.env(envIDKeys))
+	if err != nil {
+		return &usageError{envIDKeys + ": " + err.Error()}
+	}
+	if len(keys) > 0 {
+		return h.say("%s is set: %s makes ids", envIDKeys, keys[0])
+	}
+	key, err := mint.NewKey(1, rand.Reader)
+	if err != nil {
+		return err
+	}
+	if err := h.setEnv(ctx, envIDKeys, key.Reveal()); err != nil {
+		return err
+	}
+	return h.say("%s was made: %s makes ids. A pipeline that deploys this environment needs it as its secret %s", envIDKeys, key, envIDKeys)
+}
