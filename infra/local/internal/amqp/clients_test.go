@@ -399,3 +399,29 @@ func TestOutcomeIsEchoed(t *testing.T) {
 		}
 	}
 }
+
+// A JMS browser asks for copies.
+func TestDistributionMode(t *testing.T) {
+	t.Parallel()
+	service := &askedService{asked: make(chan Attach, 2)}
+	p := begun(t, service, Options{})
+	for handle, copies := range []bool{true, false} {
+		request := attachRequest(uint32(handle), roleReceiver)
+		request.source.copies = copies
+		p.send(request)
+		expect[*attachFrame](p)
+		if a := <-service.asked; a.Copies != copies {
+			t.Errorf("asked %+v", a)
+		}
+	}
+}
+
+type askedService struct {
+	discardService
+	asked chan Attach
+}
+
+func (s *askedService) OpenSource(ctx context.Context, a Attach, out Outgoing) (Source, LinkOptions, error) {
+	s.asked <- a
+	return s.discardService.OpenSource(ctx, a, out)
+}

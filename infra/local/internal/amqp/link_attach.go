@@ -100,6 +100,7 @@ func (l *link) request() Attach {
 		ReceiverSecond: l.asked.rcvSettleMode == rcvSecond,
 		Capabilities:   l.asked.desired,
 		Properties:     l.asked.properties,
+		Copies:         l.node().copies,
 	}
 	peer := l.asked.source
 	if l.asked.role == roleReceiver {

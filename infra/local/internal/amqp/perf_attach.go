@@ -98,12 +98,17 @@ func (p *attachFrame) append(b []byte) ([]byte, error) {
 	return c.end(), err
 }
 
+// distributionCopy is the distribution-mode of a source whose messages stay
+// (part 3, section 3.5.7).
+const distributionCopy = "copy"
+
 // terminus is a link's source or target (part 3, sections 3.5.3 and 3.5.4), as
 // far as the Server knows it.
 type terminus struct {
 	address     string
 	dynamic     bool
 	coordinator bool // the target of transactions (part 4, section 4.5.1)
+	copies      bool // a source whose messages stay (distribution-mode copy)
 	filter      map[string]any
 }
 
@@ -138,7 +143,7 @@ func (t *terminus) decode(f *fields, source bool) {
 	t.dynamic = f.boolOr(false)
 	f.skip() // dynamic-node-properties
 	if source {
-		f.skip() // distribution-mode
+		t.copies = f.present() && f.symbol() == distributionCopy
 		t.filter = f.properties()
 	}
 }
@@ -159,7 +164,12 @@ func (c *composite) terminus(t *terminus, descriptor byte) error {
 		c.b = inner.end()
 		return nil
 	}
-	inner.null(2) // dynamic-node-properties, distribution-mode
+	inner.null(1) // dynamic-node-properties
+	if t.copies {
+		inner.symbol(distributionCopy)
+	} else {
+		inner.null(1)
+	}
 	err := inner.symbolMap(t.filter)
 	inner.null(3) // default-outcome, outcomes, capabilities
 	c.b = inner.end()

@@ -71,6 +71,9 @@ type Attach struct {
 	// settle mode settled). ReceiverSecond is true for receiver settle mode
 	// second (PeekLock of Service Bus).
 	Settled, ReceiverSecond bool
+	// Copies is true when the peer wants to look at messages that stay
+	// (distribution mode copy, as JMS's browsers do).
+	Copies bool
 	// Filters are the source's filters by name, described values undone.
 	Filters map[string]any
 	// Capabilities are those that the peer desires.

@@ -31,7 +31,7 @@
 //
 // Not emulated, and refused with the service's own error: sessions; topics,
 // subscriptions, rules and forwarding; transactions and the transfer
-// dead-letter sub-queue; Microsoft Entra ID tokens (only shared access
+// dead-letter sub-queue; message selectors and browsers of JMS (peeking is there); Microsoft Entra ID tokens (only shared access
 // signatures are accepted) and separate send, listen and manage claims; the
 // administration interface (ATOM over HTTP); entity names with a slash;
 // Event Hubs idempotent producers (amqp:not-implemented) and geo-replication; maps

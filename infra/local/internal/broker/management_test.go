@@ -129,8 +129,10 @@ func TestAttachRefusals(t *testing.T) {
 		"filter":    {amqp.Attach{Address: hub, Filters: map[string]any{selectorFilter: "what"}}, amqp.CondArgumentError},
 		"beyond": {amqp.Attach{Address: hub, Filters: map[string]any{
 			selectorFilter: "amqp.annotation.x-opt-offset > '5'"}}, amqp.CondArgumentOutOfRange},
-		"epoch":   {amqp.Attach{Address: hub, Properties: map[string]any{epochProperty: "1"}}, amqp.CondInvalidField},
-		"session": {amqp.Attach{Address: "orders", Filters: map[string]any{"com.microsoft:session-filter": nil}}, amqp.CondNotAllowed},
+		"epoch":    {amqp.Attach{Address: hub, Properties: map[string]any{epochProperty: "1"}}, amqp.CondInvalidField},
+		"selector": {amqp.Attach{Address: "orders", Filters: map[string]any{"jms-selector": "colour = 'red'"}}, amqp.CondNotImplemented},
+		"browser":  {amqp.Attach{Address: "orders", Copies: true}, amqp.CondNotImplemented},
+		"session":  {amqp.Attach{Address: "orders", Filters: map[string]any{"com.microsoft:session-filter": nil}}, amqp.CondNotAllowed},
 	} {
 		c.attach.Conn = conn
 		_, _, err := b.OpenSource(t.Context(), c.attach, newPeer(t))

@@ -26,11 +26,8 @@ type queueSource struct {
 }
 
 func (n *queueNode) openSource(sub queue.Sub, a amqp.Attach, out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
-	for name := range a.Filters {
-		if strings.EqualFold(name, "com.microsoft:session-filter") {
-			return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotAllowed,
-				"A sessionful message receiver cannot be created on an entity that does not require sessions")
-		}
+	if err := mayReceive(a); err != nil {
+		return nil, amqp.LinkOptions{}, err
 	}
 	s := &queueSource{n: n, sub: sub, delete: a.Settled, out: out}
 	n.mu.Lock()
@@ -41,6 +38,22 @@ func (n *queueNode) openSource(sub queue.Sub, a amqp.Attach, out amqp.Outgoing) 
 	n.sources[s] = struct{}{}
 	opts := amqp.LinkOptions{Settled: s.delete, MaxMessageSize: uint64(n.cfg.MaxMessageBytes)}
 	return s, opts, nil
+}
+
+// mayReceive refuses what would get other messages than it asks for, or take
+// away what it wants to look at.
+func mayReceive(a amqp.Attach) error {
+	for name := range a.Filters {
+		if strings.EqualFold(name, "com.microsoft:session-filter") {
+			return amqp.Errorf(amqp.CondNotAllowed,
+				"A sessionful message receiver cannot be created on an entity that does not require sessions")
+		}
+		return amqp.Errorf(amqp.CondNotImplemented, "The filter '%s' is not supported: message selectors are not emulated", name)
+	}
+	if a.Copies {
+		return amqp.Errorf(amqp.CondNotImplemented, "The distribution mode 'copy' is not supported: peek through $management")
+	}
+	return nil
 }
 
 // Credit implements [amqp.Source]. What is handed out will use its share of the
