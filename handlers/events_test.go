@@ -231,7 +231,8 @@ func TestSweepDrainsWhatNoFunctionGets(t *testing.T) {
 		t.Fatalf("answered %d\n%s", status, w.log)
 	}
 	for i, queue := range []string{"deliveries", "compensations", "notifications"} {
-		e, _, err := w.quarantine.Read(t.Context(), quarantine.DeadLetterSource(queue), quarantine.EntryID(quarantine.DeadLetterSource(queue), int64(i+1)))
+		want := quarantine.Entry{Source: quarantine.DeadLetterSource(queue), SequenceNumber: int64(i + 1), Body: "[1 2]"}
+		e, _, err := w.quarantine.Read(t.Context(), want.Source, quarantine.EntryID(want))
 		if err != nil || e.Reason != "MaxDeliveryCountExceeded" || len(w.undeliverable[queue]) > 0 {
 			t.Errorf("%s: entry %+v, %v; %d are left", queue, e, err, len(w.undeliverable[queue]))
 		}

@@ -299,7 +299,9 @@ func entryExchanges(t *testing.T, c *contract) {
 	if status := w.relayAll([]byte("\xffrubbish")); status != http.StatusOK {
 		t.Fatalf("Relay answered %d", status)
 	}
-	const list, good, poison = "/operations/quarantine", "/operations/quarantine/deliveries/deliveries.7", "/operations/quarantine/delivery-requests.3/delivery-requests.3.0"
+	const list, good = "/operations/quarantine", "/operations/quarantine/deliveries/deliveries.7"
+	kept := w.quarantine.All()[1]
+	poison := list + "/" + kept.Source + "/" + kept.ID
 	text := []string{"Content-Type", "text/plain"}
 	w.pages(c, list+"?source=", 2)
 	w.pages(c, list+"?reason=Unreadable&state=Kept", 1)

@@ -196,8 +196,8 @@ func (s *served) keep(id string) quarantine.Entry {
 		Source: quarantine.DeadLetterSource("deliveries"), SequenceNumber: 1 << 60, Reason: "MaxDeliveryCountExceeded", State: quarantine.Kept,
 		TransactionID: id, MessageID: "operation-1", At: time.Now().UTC(), TTL: 3600,
 	}
-	e.ID = quarantine.EntryID(e.Source, e.SequenceNumber)
 	e.SetBody(body)
+	e.ID = quarantine.EntryID(e)
 	if err := entries.Put(context.Background(), e); err != nil {
 		s.t.Fatal(err)
 	}

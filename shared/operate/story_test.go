@@ -149,7 +149,8 @@ func TestStoryBoundsItsEntries(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range n {
-			e := quarantine.Entry{ID: quarantine.EntryID("q", i), Source: "q", SequenceNumber: i, TransactionID: "t"}
+			e := quarantine.Entry{Source: "q", SequenceNumber: i, TransactionID: "t"}
+			e.ID = quarantine.EntryID(e)
 			if err := w.entries.Put(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}

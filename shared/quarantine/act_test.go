@@ -78,6 +78,8 @@ func TestValidEntryID(t *testing.T) {
 		want       bool
 	}{
 		{"hub.0", "hub.0.7", true}, {"deliveries.deadletter", "deliveries.deadletter.9223372036854775807", true}, {"q", "q.-1", true},
+		{"q", "q.7.0123456789ab", true}, {"hub.0", "hub.0.7.aaaaaaaaaaaa", true}, {"q", "q.7.", false}, {"q", "q.7.0123456789a", false},
+		{"q", "q.7.0123456789AB", false}, {"q", "q.7.0123456789ab.1", false}, {"q", "q.07.0123456789ab", false}, {"q", "q.0123456789ab", false},
 		{"q", "q", false}, {"q", "q.", false}, {"q", "q.x", false}, {"q", "p.1", false}, {"q", "q.01", false}, {"q", "q.+1", false},
 		{"", ".1", false}, {"a b", "a b.1", false}, {"a/b", "a/b.1", false}, {"q", "q.99999999999999999999", false},
 		{strings.Repeat("q", 201), strings.Repeat("q", 201) + ".1", false},

@@ -2,7 +2,9 @@ package quarantine
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -15,8 +17,8 @@ import (
 // Base64 is the Encoding of a body that is not text.
 const Base64 = "base64"
 
-// Entry is one thing in quarantine, as it is stored. The id is unique within
-// the source, which is the partition key.
+// Entry is one thing in quarantine, as it is stored. The id, see EntryID, is unique
+// within the source, which is the partition key.
 type Entry struct {
 	ID     string `json:"id"`
 	Source string `json:"source"`
@@ -51,20 +53,28 @@ func QueueSource(queue string) string { return queue }
 // DeadLetterSource names a queue's dead-letter sub-queue as a source.
 func DeadLetterSource(queue string) string { return queue + ".deadletter" }
 
-// EntryID is the id of the entry for the thing with that sequence number.
-func EntryID(source string, sequenceNumber int64) string {
-	return source + "." + strconv.FormatInt(sequenceNumber, 10)
+// EntryID is the id of an entry: its sequence number within the source, and a part
+// of the hash of its MessageID and its body. Numbers begin again when a hub or a
+// queue was created anew, and what comes then must not be taken for what was kept
+// under its number before. The same message always gets the same id.
+func EntryID(e Entry) string {
+	sum := sha256.Sum256([]byte(strconv.Quote(e.MessageID) + e.Encoding + "\n" + e.Body))
+	return e.Source + "." + strconv.FormatInt(e.SequenceNumber, 10) + "." + hex.EncodeToString(sum[:6])
 }
 
-// ValidEntryID reports whether id can be that of an entry of source.
+// ValidEntryID reports whether id can be that of an entry of source. Those of
+// earlier versions have no hash.
 func ValidEntryID(source, id string) bool {
-	number, ok := strings.CutPrefix(id, source+".")
+	rest, ok := strings.CutPrefix(id, source+".")
 	if !ok || !sourcePattern.MatchString(source) {
 		return false
 	}
+	number, hash, hashed := strings.Cut(rest, ".")
 	n, err := strconv.ParseInt(number, 10, 64)
-	return err == nil && EntryID(source, n) == id
+	return err == nil && strconv.FormatInt(n, 10) == number && (!hashed || hashPattern.MatchString(hash))
 }
+
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 // sourcePattern is what the names of hubs, queues and partitions are made of.
 var sourcePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,200}$`)

@@ -65,11 +65,12 @@ func New(c Config) *Service {
 	return &Service{c}
 }
 
-// Keep stores an entry; twice is once. It fills in ID, At, State and TTL. An entry that
-// is too large, or that the store refuses as such, is stored without its body and
-// properties: it could never be a request, and must not block what comes behind it.
+// Keep stores an entry; the same message twice is once. It fills in ID, At, State
+// and TTL. An entry that is too large, or that the store refuses as such, is stored
+// without its body and properties: it could never be a request, and must not block
+// what comes behind it.
 func (s *Service) Keep(ctx context.Context, e Entry) error {
-	e.ID = EntryID(e.Source, e.SequenceNumber)
+	e.ID = EntryID(e)
 	e.At = s.c.Now().UTC().Truncate(time.Millisecond)
 	e.State = Kept
 	e.TTL = int(s.c.Keep / time.Second)

@@ -134,7 +134,7 @@ func TestNamesFitTheQuarantine(t *testing.T) {
 	for _, source := range []string{
 		quarantine.EventSource(s.EventHub, "1023"), quarantine.QueueSource(s.DeliveriesQueue), quarantine.DeadLetterSource(s.DeliveriesQueue),
 	} {
-		if id := quarantine.EntryID(source, math.MaxInt64); !quarantine.ValidEntryID(source, id) {
+		if id := quarantine.EntryID(quarantine.Entry{Source: source, SequenceNumber: math.MaxInt64}); !quarantine.ValidEntryID(source, id) {
 			t.Errorf("%s is no entry's id", id)
 		}
 	}

@@ -31,12 +31,13 @@ func StoreSuite(t *testing.T, newStore func(t *testing.T) quarantine.Store) {
 func Full(source string, n int64) quarantine.Entry {
 	at := time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC)
 	e := quarantine.Entry{
-		ID: quarantine.EntryID(source, n), Source: source, SequenceNumber: n, Reason: quarantine.ReasonUnreadable,
+		Source: source, SequenceNumber: n, Reason: quarantine.ReasonUnreadable,
 		Detail: "not JSON", Properties: map[string]any{"a": "b"}, TransactionID: "t-1", MessageID: "o-1",
 		At: at, TTL: 3600, State: quarantine.Redriven,
 		Acts: []quarantine.Act{{At: at, Act: quarantine.ActRedrive, By: "ada", Why: "fixed", Result: "sent"}},
 	}
 	e.SetBody([]byte{0xff, byte(n)})
+	e.ID = quarantine.EntryID(e)
 	return e
 }
 
@@ -73,8 +74,9 @@ func putTwice(t *testing.T, s quarantine.Store) {
 }
 
 func readMissing(t *testing.T, s quarantine.Store) {
-	put(t, s, Full("hub.0", 7))
-	for source, id := range map[string]string{"hub.0": "hub.0.8", "hub.1": "hub.0.7"} {
+	there := Full("hub.0", 7)
+	put(t, s, there)
+	for source, id := range map[string]string{"hub.0": Full("hub.0", 8).ID, "hub.1": there.ID} {
 		_, _, err := s.Read(t.Context(), source, id)
 		wantKind(t, "read of "+id+" in "+source, err, failure.NotFound)
 	}

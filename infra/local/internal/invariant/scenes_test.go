@@ -126,9 +126,9 @@ func entryFor(source string, number int64, m message.Envelope) quarantine.Entry 
 	if err != nil {
 		panic(err)
 	}
-	id := quarantine.EntryID(source, number)
-	e := quarantine.Entry{ID: id, Source: source, SequenceNumber: number, Reason: "MaxDeliveryCountExceeded", TransactionID: m.TransactionID}
+	e := quarantine.Entry{Source: source, SequenceNumber: number, Reason: "MaxDeliveryCountExceeded", TransactionID: m.TransactionID}
 	e.SetBody(body)
+	e.ID = quarantine.EntryID(e)
 	return e
 }
 
