@@ -1,6 +1,27 @@
 package list
 
-import "github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
+import (
+	"strings"
+
+	"github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
+)
+
+// blinded are the checker's rules, each of which looks and then finds nothing.
+func blinded() []mutant.Mutant {
+	var all []mutant.Mutant
+	for _, rule := range []string{
+		"Accepted", "Operations", "Unanswered", "Requests", "History", "Completed", "Carriers", "Schedules", "Contents", "Undone", "Owned",
+		"Journals", "Flights", "Packages", "Grounded", "Drones", "Quarantine", "DeadLetters", "Wakes", "Leases", "Lifetimes", "Notices", "Sizes",
+	} {
+		all = append(all, mutant.Mutant{
+			Name: "blind-for-" + strings.ToLower(rule), Breaks: "The rule check" + rule + " finds nothing.",
+			File:   "infra/local/internal/invariant/check.go",
+			Before: ", check" + rule + "},", After: ", func(x *index, f *findings) { check" + rule + "(x, f); f.violations = f.violations[:0] }},",
+			Tests: in("./infra/local/internal/invariant"), Run: "^TestBrokenSnapshots$",
+		})
+	}
+	return all
+}
 
 // checkers are faults in what judges a run of chaos: a rule that can't be broken any
 // more proves nothing.

@@ -53,6 +53,48 @@ var ingestion = []mutant.Mutant{
 		Before: "return at, age < retention && age > -clockSkew", After: "return at, age < 100*retention && age > -clockSkew",
 		Tests: in("./shared/ingest"),
 	},
+	{
+		Name: "one-caller-takes-all", Breaks: "A caller may send as many requests as it likes.",
+		File:   "shared/ratelimit/ratelimit.go",
+		Before: "r.CancelAt(now)\n\treturn wait, false", After: "r.CancelAt(now)\n\treturn 0, true",
+		Tests: in("./shared/ratelimit"),
+	},
+	{
+		Name: "refused-requests-count", Breaks: "A request that is refused for the rate of its caller delays the next one.",
+		File:   "shared/ratelimit/ratelimit.go",
+		Before: "\tr.CancelAt(now)\n", After: "",
+		Tests: in("./shared/ratelimit"),
+	},
+	{
+		Name: "pickup-without-a-horizon", Breaks: "A pickup is taken however far ahead it is.",
+		File:   "shared/delivery/request.go",
+		Before: "!latest.IsZero() && pickup.After(latest)", After: "latest.IsZero() && pickup.After(latest)",
+		Tests: in("./shared/delivery"),
+	},
+	{
+		Name: "documents-die-before-messages", Breaks: "A lifetime of documents is accepted that a message can outlive.",
+		File:   "shared/settings/rules.go",
+		Before: "b.DocumentTTL > b.HubRetention+b.QueueTTL},", After: "b.DocumentTTL > b.HubRetention},",
+		Tests: in("./shared/settings"),
+	},
+	{
+		Name: "queue-named-with-a-slash", Breaks: "A queue's name is accepted that can't be a part of a document's id.",
+		File:   "shared/settings/table.go",
+		Before: "([A-Za-z0-9._-]{0,178}", After: "([A-Za-z0-9._/-]{0,178}",
+		Tests: in("./shared/settings"),
+	},
+	{
+		Name: "dots-are-an-id", Breaks: "An id of dots is accepted, which means something else in a path.",
+		File:   "shared/delivery/value/id.go",
+		Before: `|| strings.Trim(id, ".") == ""`, After: `|| strings.Trim(id, " ") == ""`,
+		Tests: in("./shared/delivery/value"),
+	},
+	{
+		Name: "keys-run-into-callers", Breaks: "A caller and its key can make the id of another caller and another key.",
+		File:   "shared/delivery/id.go",
+		Before: `"%d:%s%s", len(caller), caller, key`, After: `"%s%s", caller, key`,
+		Tests: in("./shared/delivery"),
+	},
 }
 
 // relays are faults on the way from the hub to the queue.
@@ -98,6 +140,36 @@ var relays = []mutant.Mutant{
 		Name: "catch-up-runs-ahead", Breaks: "CatchUp works beside a trigger that is working off a backlog.",
 		File:   "shared/relay/catchup.go",
 		Before: "err != nil || at.savedAt.After(quiet)", After: "err != nil",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "recreated-hub-not-seen", Breaks: "The position of a hub that is gone counts for the one that has its name now.",
+		File:   "shared/relay/position.go",
+		Before: "case at.hub.Equal(created):", After: "case !at.hub.IsZero():",
+		Tests: in("./shared/relay"), Invariant: "accepted",
+	},
+	{
+		Name: "hub-of-before-by-its-numbers", Breaks: "A position from before hubs were told apart is taken for one in the hub that is there, however far that has come.",
+		File:   "shared/relay/position.go",
+		Before: "if extent.Last >= at.sequence {", After: "if extent.Last >= -1 {",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "numbers-that-went-back-not-seen", Breaks: "CatchUp leaves a partition whose numbers went back.",
+		File:   "shared/relay/catchup.go",
+		Before: "if at.sequence > extent.Last {", After: "if at.sequence > extent.Last+1000 {",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "half-a-gap-is-the-gap", Breaks: "A gap of which the first part has expired is passed over in silence.",
+		File:   "shared/relay/gap.go",
+		Before: "\t\ts.lost(ctx, b, at, next-1)\n", After: "",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "hole-in-a-gap-passed-over", Breaks: "Events that are missing in the middle of a gap are passed over in silence.",
+		File:   "shared/relay/gap.go",
+		Before: "events = consecutive(events)\n", After: "",
 		Tests: in("./shared/relay"),
 	},
 }

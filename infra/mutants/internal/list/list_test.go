@@ -21,6 +21,9 @@ func TestMutantsApply(t *testing.T) {
 	if len(mutants) < 60 {
 		t.Errorf("there are %d mutants, fewer than 60", len(mutants))
 	}
+	if n := len(blinded()); n != len(rules) {
+		t.Errorf("%d of the checker's %d rules have a mutant that finds nothing", n, len(rules))
+	}
 	seen := map[string]bool{}
 	for _, m := range mutants {
 		if !name.MatchString(m.Name) || seen[m.Name] || m.Breaks == "" {

@@ -139,4 +139,28 @@ var runners = []mutant.Mutant{
 		Before: "o.TransactionID == id && workflow.Owns(o.Caller, caller):", After: "o.TransactionID == id:",
 		Tests: in("./shared/progress"),
 	},
+	{
+		Name: "operation-outside-lives-for-ever", Breaks: "An operation on record outside of its transaction is kept for ever.",
+		File:   "shared/runner/receive.go",
+		Before: "o.TTL = int(s.r.Budgets.DocumentTTL / time.Second)", After: "o.TTL = 0 * int(s.r.Budgets.DocumentTTL/time.Second)",
+		Tests: in("./shared/runner"), Invariant: "lifetimes",
+	},
+	{
+		Name: "operation-outside-without-an-end", Breaks: "An operation on record outside of its transaction has no end.",
+		File:   "shared/runner/receive.go",
+		Before: "o.EndedAt = workflow.At(s.r.Now())", After: "_ = o.EndedAt",
+		Tests: in("./shared/runner"), Invariant: "operations",
+	},
+	{
+		Name: "dead-letter-of-a-live-lease-sticks", Breaks: "A dead letter ends a transaction that somebody is working on.",
+		File:   "shared/supervise/deadletter.go",
+		Before: "case live: //", After: "case live && p.DeadLetters == 0: //",
+		Tests: in("./shared/supervise"),
+	},
+	{
+		Name: "dead-letters-without-a-bound", Breaks: "A transaction whose messages die time and again is never left to an operator.",
+		File:   "shared/supervise/deadletter.go",
+		Before: "case p.DeadLetters > r.Budgets.DeadLetters:", After: "case p.DeadLetters > 100*r.Budgets.DeadLetters:",
+		Tests: in("./shared/supervise"),
+	},
 }

@@ -59,4 +59,58 @@ var runtimes = []mutant.Mutant{
 		Before: "return lost || failure == nil || !p.host.repeats.forgotten()", After: "return !lost && (failure == nil || !p.host.repeats.forgotten())",
 		Tests: in("./infra/local/internal/host"),
 	},
+	{
+		Name: "request-of-a-body-repeated", Breaks: "The host repeats a request of whose body something was sent.",
+		File:   "infra/local/internal/host/proxy_retry.go",
+		Before: "\tu.read.Store(true)\n", After: "",
+		Tests: in("./infra/local/internal/host"),
+	},
+	{
+		Name: "bodyless-request-not-repeated", Breaks: "The host does not repeat a request without a body when the handler dies, as the real one does.",
+		File:   "infra/local/internal/host/proxy_retry.go",
+		Before: "|| try == proxyTries ||", After: "|| try >= 1 ||",
+		Tests: in("./infra/local/internal/host"),
+	},
+	{
+		Name: "body-at-the-limit-refused", Breaks: "The host refuses a body that is as large as it may be.",
+		File:   "infra/local/internal/host/front.go",
+		Before: "if r.ContentLength > limit {", After: "if r.ContentLength >= limit {",
+		Tests: in("./infra/local/internal/host"),
+	},
+	{
+		Name: "chunked-body-without-a-limit", Breaks: "The host takes a body of any size if its size is not announced.",
+		File:   "infra/local/internal/host/front.go",
+		Before: "\t\tr.Body = http.MaxBytesReader(w, r.Body, limit)\n", After: "",
+		Tests: in("./infra/local/internal/host"),
+	},
+	{
+		Name: "disposition-of-the-neighbour", Breaks: "A disposition that joins its neighbour's takes in one delivery that was not settled.",
+		File:   "infra/local/internal/amqp/session_settle.go",
+		Before: "if pending.some && id == pending.last+1 {", After: "if pending.some && id <= pending.last+2 {",
+		Tests: in("./infra/local/internal/amqp"),
+	},
+	{
+		Name: "range-without-its-end", Breaks: "Of a range of deliveries that the peer settles the last one stays unsettled.",
+		File:   "infra/local/internal/amqp/session_settle.go",
+		Before: "for i := range width + 1 {", After: "for i := range max(width, 1) {",
+		Tests: in("./infra/local/internal/amqp"),
+	},
+	{
+		Name: "reply-to-another's-link", Breaks: "A reply goes to the latest link of the connection, whoever has asked.",
+		File:   "infra/local/internal/amqp/rpc_reply.go",
+		Before: "r.target == replyTo || r.l.name == replyTo", After: "r.target != \"\" || r.l.name == replyTo",
+		Tests: in("./infra/local/internal/amqp"),
+	},
+	{
+		Name: "no-outcome-completes", Breaks: "A message that is settled without an outcome is completed.",
+		File:   "infra/local/internal/amqp/link_transmit.go",
+		Before: "outcome = Outcome{Kind: Released}", After: "outcome = Outcome{Kind: Accepted}",
+		Tests: in("./infra/local/internal/amqp"),
+	},
+	{
+		Name: "released-counts", Breaks: "A message that a receiver gives back unread is counted as a delivery that failed.",
+		File:   "infra/local/internal/broker/disposition.go",
+		Before: "case amqp.Released:\n\t\treturn disposition{kind: release}, nil", After: "case amqp.Released:\n\t\treturn disposition{kind: abandon}, nil",
+		Tests: in("./infra/local/internal/broker"),
+	},
 }

@@ -118,4 +118,34 @@ var workflows = []mutant.Mutant{
 		Before: `return l.Runner != "" && now.Before(l.Until.Time)`, After: `return l.Runner != "" && now.Before(l.Until.Time.Add(-time.Hour))`,
 		Tests: in("./shared/runner"),
 	},
+	{
+		Name: "pivot-undone-in-its-turn", Breaks: "A pivot is undone in reverse order like any step, when others are undone already.",
+		File:   "shared/workflow/undo.go",
+		Before: "if a, b := d.isPivot(name), d.isPivot(other); a != b {", After: "if a, b := d.isPivot(name), d.isPivot(other); a && b {",
+		Tests: in("./shared/workflow"),
+	},
+	{
+		Name: "undone-in-order", Breaks: "Steps are undone in the order in which they were done.",
+		File:   "shared/workflow/undo.go",
+		Before: "return slices.Contains(d.ancestors(name), other)", After: "return slices.Contains(d.ancestors(other), name)",
+		Tests: in("./shared/workflow"),
+	},
+	{
+		Name: "late-cancel-goes-on", Breaks: "A cancel that a pivot refuses is taken back although another step was undone.",
+		File:   "shared/workflow/undo.go",
+		Before: "slices.ContainsFunc(p.Steps, tried)", After: "!slices.ContainsFunc(p.Steps, tried) && tried(*pivot)",
+		Tests: in("./shared/workflow"),
+	},
+	{
+		Name: "operations-without-a-bound", Breaks: "A transaction takes any number of operations.",
+		File:   "shared/workflow/operation.go",
+		Before: "case had >= MaxOperations:", After: "case had >= 100*MaxOperations:",
+		Tests: in("./shared/workflow"), Invariant: "sizes",
+	},
+	{
+		Name: "changes-without-a-bound", Breaks: "A transaction takes any number of bytes of changes.",
+		File:   "shared/workflow/operation.go",
+		Before: "bytes+len(op.Body) > MaxChangeBytes", After: "len(op.Body) > MaxChangeBytes",
+		Tests: in("./shared/workflow"),
+	},
 }
