@@ -24,7 +24,7 @@ const conflictTries = 8
 // or is left to an operator when that happens too often without the result of a
 // call in between; one that is unknown or rests needs neither. Messages that die
 // in one outage are one thing: what was sent before the wake that a counted one
-// raised does not count, nor does a dead letter that is reported twice.
+// raised does not count, nor does a dead letter that is reported twice (ADR 14).
 func (s *Service) DeadLettered(ctx context.Context, transactionID string, body []byte) error {
 	// What can't be read is in the quarantine, where people can, and counts like
 	// an operation, which has no wake.
