@@ -46,7 +46,11 @@ param workflowAuthClientId string = ''
 @description('Client id of the app registration of the backends. For entra.')
 param backendsAuthClientId string = ''
 
-@description('Private endpoints for storage, Event Hubs, Service Bus, Cosmos DB and the vault, and no public access to them. The subscription must have the provider Microsoft.App registered.')
+@secure()
+@description('The function key that the workflow calls the backends with. For keys.')
+param backendsKey string = ''
+
+@description('Private endpoints for storage, Event Hubs, Service Bus and Cosmos DB, and no public access to them. The subscription must have the provider Microsoft.App registered.')
 param vnetEnabled bool = false
 
 @description('Send the handler\'s traces and metrics to Azure Monitor by OTLP. A preview of Azure Monitor: where it can\'t be had, set it to false.')
@@ -98,6 +102,7 @@ var entra = authMode == 'entra'
 var workflowClientId = entra && empty(workflowAuthClientId) ? fail('authMode is entra and workflowAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set WORKFLOW_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : workflowAuthClientId
 var backendsClientId = entra && empty(backendsAuthClientId) ? fail('authMode is entra and backendsAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set BACKENDS_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : backendsAuthClientId
 var knownIdKeys = empty(idKeys) ? fail('idKeys is empty: run "go run ./infra/hooks keys", which makes a key, or set ID_KEYS with azd env set') : idKeys
+var functionKey = !entra && empty(backendsKey) ? fail('authMode is keys and backendsKey is empty: run "go run ./infra/hooks keys", which makes one, or set BACKENDS_KEY with azd env set') : backendsKey
 var signingKey = notifies && empty(notifySigningKey) ? fail('notifyUrl is set and notifySigningKey is not: set NOTIFY_SIGNING_KEY, so that the receiver can tell who sends') : notifySigningKey
 
 var issuer = '${environment().authentication.loginEndpoint}${empty(authTenantId) ? tenant().tenantId : authTenantId}/v2.0'
@@ -257,12 +262,13 @@ module vault 'modules/keyvault.bicep' = {
     name: 'kv-${token}'
     location: location
     tags: tags
-    publicAccess: !vnetEnabled
     idKeys: knownIdKeys
     hasSigningKey: notifies
     signingKey: signingKey
     hasPreviousKey: notifiesWithPrevious
     previousSigningKey: notifySigningKeyPrevious
+    hasBackendsKey: !entra
+    backendsKey: functionKey
     readerId: workflowIdentity.outputs.principalId
   }
 }
@@ -281,7 +287,6 @@ module network 'modules/network.bicep' = if (vnetEnabled) {
       { name: 'event-hubs', id: eventHubs.outputs.id, groupId: 'namespace', zone: 'bus' }
       { name: 'service-bus', id: serviceBus.outputs.id, groupId: 'namespace', zone: 'bus' }
       { name: 'cosmos', id: cosmos.outputs.id, groupId: 'Sql', zone: 'cosmos' }
-      { name: 'vault', id: vault.outputs.id, groupId: 'vault', zone: 'vault' }
     ]
   }
 }
@@ -334,8 +339,8 @@ module apps 'modules/apps.bicep' = {
       compensationsQueue: compensationsQueue
       notificationsQueue: notificationsQueue
     }
-    vaultName: vault.outputs.name
     idKeys: vault.outputs.idKeysReference
+    backendsKey: vault.outputs.backendsKeyReference
     notify: {
       enabled: notifies
       url: notifyUrl
@@ -391,6 +396,7 @@ output AUTH_MODE string = authMode
 output WORKFLOW_AUDIENCE string = entra ? 'api://${workflowClientId}' : ''
 output BACKENDS_AUDIENCE string = entra ? 'api://${backendsClientId}' : ''
 output WORKFLOW_IDENTITY_PRINCIPAL_ID string = workflowIdentity.outputs.principalId
+output BACKENDS_IDENTITY_PRINCIPAL_ID string = backendsIdentity.outputs.principalId
 output WORKFLOW_APP_NAME string = apps.outputs.workflowName
 output WORKFLOW_URL string = apps.outputs.workflowUrl
 output BACKENDS_APP_NAME string = apps.outputs.backendsName

@@ -175,7 +175,7 @@ func hooks(w *world) []string {
 			}
 		}
 	}
-	for _, want := range []string{"preprovision auth", "postprovision wait", "postprovision grant", "postprovision settings", "prepackage stage"} {
+	for _, want := range []string{"preprovision auth", "postprovision wait", "postprovision grant", "postprovision settings", "prepackage stage", "predeploy stage", "postdeploy hostkey", "postup deploy"} {
 		if !slices.Contains(called, want) {
 			out = append(out, fmt.Sprintf("azure.yaml: no hook %s", want))
 		}
@@ -190,8 +190,8 @@ var environmentName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
 func outputsOfTheHooks(w *world) []string {
 	var out []string
 	known := map[string]bool{
-		"AZURE_ENV_NAME": true, // azd's
-		"AUTH_APP_NAME":  true, // of the hook alone: what app registrations are called
+		"AZURE_ENV_NAME": true, "AZURE_SUBSCRIPTION_ID": true, // azd's
+		"AUTH_APP_NAME": true, // of the hook alone: what app registrations are called
 	}
 	file, err := os.ReadFile(filepath.Join(w.root, "infra", "main.parameters.json"))
 	if err != nil {

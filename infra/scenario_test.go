@@ -57,6 +57,7 @@ const (
 	signingKey  = "whsk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	previousKey = "whsk_ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
 	idKey       = "1.QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZXWFlaW1xdXl8="
+	backendsKey = "key-of-the-backends"
 	workflowApp = "00000000-0000-4000-8000-00000000000a"
 	backendsApp = "00000000-0000-4000-8000-00000000000b"
 )
@@ -71,6 +72,9 @@ func (s scenario) environment() map[string]string {
 	}
 	if s.auth == "entra" {
 		env["WORKFLOW_AUTH_CLIENT_ID"], env["BACKENDS_AUTH_CLIENT_ID"] = workflowApp, backendsApp
+	}
+	if s.auth == "keys" {
+		env["BACKENDS_KEY"] = backendsKey
 	}
 	if s.notify {
 		env["NOTIFY_URL"], env["NOTIFY_SIGNING_KEY"], env["NOTIFY_SIGNING_KEY_PREVIOUS"] = notifyURL, signingKey, previousKey

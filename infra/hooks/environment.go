@@ -4,20 +4,23 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os/exec"
 	"regexp"
 	"strings"
 	"time"
 )
 
-// The variables of azd's environment that are read here. azd sets the first two
+// The variables of azd's environment that are read here. azd sets the first three
 // itself; the outputs of infra/main.bicep are set after provisioning.
 const (
-	envName     = "AZURE_ENV_NAME"
-	envTenant   = "AZURE_TENANT_ID"
-	envAuthMode = "AUTH_MODE" // entra when it isn't set, as in infra/main.bicep
+	envName         = "AZURE_ENV_NAME"
+	envSubscription = "AZURE_SUBSCRIPTION_ID"
+	envTenant       = "AZURE_TENANT_ID"
+	envAuthMode     = "AUTH_MODE" // entra when it isn't set, as in infra/main.bicep
 
 	envEventHubs           = "EVENTHUBS_NAMESPACE"
 	envServiceBus          = "SERVICEBUS_NAMESPACE"
@@ -28,6 +31,10 @@ const (
 	envBackendsContainer   = "BACKENDS_DEPLOYMENT_CONTAINER"
 	envWorkflowPrincipal   = "WORKFLOW_IDENTITY_PRINCIPAL_ID"
 	envIDKeys              = "ID_KEYS"
+	envBackendsPrincipal   = "BACKENDS_IDENTITY_PRINCIPAL_ID"
+	envResourceGroup       = "AZURE_RESOURCE_GROUP"
+	envBackendsApp         = "BACKENDS_APP_NAME"
+	envBackendsKey         = "BACKENDS_KEY"  // with AUTH_MODE keys
 	envAuthAppName         = "AUTH_APP_NAME" // the beginning of the registrations' names
 	envWorkflowAuthClient  = "WORKFLOW_AUTH_CLIENT_ID"
 	envBackendsAuthClient  = "BACKENDS_AUTH_CLIENT_ID"
@@ -85,6 +92,20 @@ func azdEnvSet(ctx context.Context, name, value string) error {
 		return fmt.Errorf("azd env set %s: %w: %s", name, err, strings.TrimSpace(said.String()))
 	}
 	return nil
+}
+
+// azd runs azd in this environment and writes what it says to out.
+func azd(ctx context.Context, out io.Writer, args ...string) error {
+	cmd := exec.CommandContext(ctx, "azd", args...)
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd.Run()
+}
+
+// randomKey is a function key: 32 bytes that nobody can guess.
+func randomKey() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails (package crypto/rand)
+	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
 func randomSuffix() string {

@@ -49,7 +49,7 @@ func newWorld(t *testing.T, vars map[string]string, handler http.Handler) *world
 	w := &world{vars: vars}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	w.hook = &hook{
-		out: &w.said, project: t.TempDir(), suffix: func() string { return "0a1b2c3d" },
+		out: &w.said, project: t.TempDir(), suffix: func() string { return "0a1b2c3d" }, key: func() string { return "made-key" },
 		env: func(name string) string { return w.vars[name] },
 		clock: clock{
 			now: func() time.Time { return now.Add(w.slept) },
@@ -75,7 +75,7 @@ func newWorld(t *testing.T, vars map[string]string, handler http.Handler) *world
 	if handler != nil {
 		server := httptest.NewTLSServer(handler)
 		t.Cleanup(server.Close)
-		w.graphURL = server.URL
+		w.graphURL, w.managerURL = server.URL, server.URL
 		w.transport = server.Client()
 		for _, name := range []string{envBlobs, envCosmosDB} {
 			if _, ok := vars[name]; ok {
@@ -111,7 +111,7 @@ func (w *world) mustSay(t *testing.T, exit int, args []string, texts ...string) 
 
 func TestUsage(t *testing.T) {
 	w := newWorld(t, map[string]string{}, nil)
-	w.mustSay(t, exitOK, []string{"-h"}, "auth", "wait", "grant", "settings")
+	w.mustSay(t, exitOK, []string{"-h"}, "auth", "wait", "grant", "deploy", "hostkey", "settings")
 	w.mustSay(t, exitUsage, nil, "say what to do")
 	w.mustSay(t, exitUsage, []string{"nothing"}, `unknown "nothing"`)
 	w.mustSay(t, exitUsage, []string{"auth", "more"}, `unexpected "more"`)

@@ -12,9 +12,17 @@ func defineKeys(*flag.FlagSet) func(context.Context, *hook) error {
 	return func(ctx context.Context, h *hook) error { return h.keys(ctx) }
 }
 
-// keys makes the key of the ids that the app gives out, unless azd's environment
-// has some. The deployment puts them into the vault.
+// keys makes the keys that azd's environment hasn't, and that the deployment puts
+// into the vault.
 func (h *hook) keys(ctx context.Context) error {
+	if err := h.idKeys(ctx); err != nil {
+		return err
+	}
+	return h.backendsKey(ctx)
+}
+
+// idKeys makes the key of the ids that the app gives out.
+func (h *hook) idKeys(ctx context.Context) error {
 	keys, err := mint.ParseKeys(h.env(envIDKeys))
 	if err != nil {
 		return &usageError{envIDKeys + ": " + err.Error()}

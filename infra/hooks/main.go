@@ -1,5 +1,6 @@
 // Command hooks does what azd can't do by itself around a deployment. azure.yaml
-// calls it: keys and auth before provisioning, then wait, grant and settings.
+// calls it: keys and auth before provisioning, then wait, grant and settings;
+// hostkey after a deployment; deploy at the end of azd up.
 //
 // Everything it needs to know is in the environment that azd gives to its hooks:
 // the outputs of infra/main.bicep and what "azd env set" has set (Microsoft
@@ -30,8 +31,12 @@ const (
 	exitInterrupted = 130
 )
 
-// graphURL is Microsoft Graph in the global cloud.
-const graphURL = "https://graph.microsoft.com/v1.0"
+// graphURL is Microsoft Graph, and managerURL Azure Resource Manager, in the
+// global cloud.
+const (
+	graphURL   = "https://graph.microsoft.com/v1.0"
+	managerURL = "https://management.azure.com"
+)
 
 // hook is one call of this command, and all that it has of the world.
 type hook struct {
@@ -43,10 +48,13 @@ type hook struct {
 	credential func(tenant string) (azcore.TokenCredential, error)
 	transport  policy.Transporter // nil for the default
 	graphURL   string
+	managerURL string
 	// setEnv sets a variable of azd's environment.
 	setEnv func(ctx context.Context, name, value string) error
-	// suffix makes a name that nobody else has.
-	suffix func() string
+	// azd runs azd and writes what it says to out.
+	azd func(ctx context.Context, out io.Writer, args ...string) error
+	// suffix makes a name that nobody else has, key a function key.
+	suffix, key func() string
 }
 
 // command is one subcommand.
@@ -58,10 +66,12 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"keys", "make the key of the ids that the app gives out, if there is none", defineKeys},
+		{"keys", "make the key of the ids that the app gives out, and with AUTH_MODE keys the backends' function key, if there are none", defineKeys},
 		{"auth", "make the two app registrations, if the app checks Entra ID tokens and they aren't named", defineAuth},
 		{"wait", "wait until the roles that were just assigned work", defineWait},
 		{"grant", "assign an app role, by default Scheduler of the backends to the workflow app's identity", defineGrant},
+		{"deploy", "azd deploy --all, again while the upload is refused because a role doesn't work yet", defineDeploy},
+		{"hostkey", "with AUTH_MODE keys: give the backends the function key that the workflow calls them with", defineHostKey},
 		{"settings", "write .azure/<environment>/local.settings.json, to run here against the cloud", defineSettings},
 	}
 }
@@ -81,7 +91,7 @@ func main() {
 	}
 	h := &hook{
 		out: os.Stdout, env: os.Getenv, project: project, clock: systemClock(),
-		credential: deployer, graphURL: graphURL, setEnv: azdEnvSet, suffix: randomSuffix,
+		credential: deployer, graphURL: graphURL, managerURL: managerURL, setEnv: azdEnvSet, azd: azd, suffix: randomSuffix, key: randomKey,
 	}
 	os.Exit(run(ctx, h, os.Args[1:], os.Stderr))
 }

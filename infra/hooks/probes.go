@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -15,9 +16,13 @@ import (
 const (
 	// probeName is of the blob and of the document that are asked for.
 	probeName = "hooks-role-probe"
-	// blobVersion and cosmosVersion are versions of the REST APIs.
+	// blobVersion, cosmosVersion and rolesVersion are versions of the REST APIs.
 	blobVersion   = "2024-08-04"
 	cosmosVersion = "2020-11-05"
+	rolesVersion  = "2022-04-01"
+	// blobDataOwner is the role by which an app uploads its package, as in
+	// infra/modules/roles.bicep.
+	blobDataOwner = "b7e6dc6d-f1e8-4753-8033-0f276bb0955b"
 )
 
 // probe is one thing that works only with its role.
@@ -28,9 +33,11 @@ type probe struct {
 
 // probes are what the deployment that follows needs: the containers that the
 // apps' packages are uploaded to, and the database, whose roles are assigned by
-// Cosmos DB itself and not by Azure Resource Manager.
+// Cosmos DB itself and not by Azure Resource Manager. They are tried as who
+// deploys; what uploads is the apps' identities, whose assignments are looked up.
 func (h *hook) probes() ([]probe, error) {
-	values, err := h.env.need(envTenant, envBlobs, envWorkflowContainer, envBackendsContainer, envCosmosDB)
+	values, err := h.env.need(envTenant, envBlobs, envWorkflowContainer, envBackendsContainer, envCosmosDB,
+		envSubscription, envResourceGroup, envStorageAccount, envWorkflowPrincipal, envBackendsPrincipal)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +56,41 @@ func (h *hook) probes() ([]probe, error) {
 		return nil, fmt.Errorf("%s: %q is no URL", envCosmosDB, values[envCosmosDB])
 	}
 	documents := newREST(values[envCosmosDB], &cosmosToken{cred, "https://" + account.Hostname() + "/.default", h.clock.now}, h.transport, -1)
+	manager, err := h.manager(values[envTenant])
+	if err != nil {
+		return nil, err
+	}
+	storage := groupPath(values) + "/providers/Microsoft.Storage/storageAccounts/" + url.PathEscape(values[envStorageAccount])
 	return []probe{
+		{"storage role of the workflow's identity", assignmentProbe(manager, storage, values[envWorkflowPrincipal])},
+		{"storage role of the backends' identity", assignmentProbe(manager, storage, values[envBackendsPrincipal])},
 		{"blobs of " + values[envWorkflowContainer], blobProbe(blobs, values[envWorkflowContainer])},
 		{"blobs of " + values[envBackendsContainer], blobProbe(blobs, values[envBackendsContainer])},
 		{"documents of " + database, documentProbe(documents, database)},
 	}, nil
+}
+
+// assignmentProbe looks for the assignment of blobDataOwner to an identity (REST
+// operation Role Assignments - List For Scope).
+func assignmentProbe(c *rest, scope, principal string) func(context.Context) error {
+	path := scope + "/providers/Microsoft.Authorization/roleAssignments?api-version=" + rolesVersion +
+		"&$filter=" + url.QueryEscape("principalId eq '"+principal+"'")
+	return func(ctx context.Context) error {
+		var list struct {
+			Value []struct {
+				Properties struct{ RoleDefinitionID, PrincipalID string }
+			}
+		}
+		if err := c.do(ctx, http.MethodGet, path, nil, nil, &list); err != nil {
+			return err
+		}
+		for _, a := range list.Value {
+			if strings.HasSuffix(a.Properties.RoleDefinitionID, "/"+blobDataOwner) && a.Properties.PrincipalID == principal {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s has not the role Storage Blob Data Owner on %s", principal, scope)
+	}
 }
 
 // blobProbe writes a blob and deletes it (REST operations Put Blob, Delete

@@ -31,7 +31,8 @@ func defineWait(f *flag.FlagSet) func(context.Context, *hook) error {
 }
 
 // wait probes until each probe has succeeded once, or the limit is reached. It
-// ends at once if nobody is signed in.
+// ends at once if nobody is signed in. A refusal for the network says nothing of
+// roles, and no waiting changes it: the apps are in another network.
 //
 // A role assignment takes up to ten minutes until it works, and azd deploys
 // right after it was made (Microsoft Learn, "Troubleshoot Azure RBAC", symptom:
@@ -49,6 +50,10 @@ func (h *hook) wait(ctx context.Context, probes []probe, limit time.Duration) er
 				if err := h.say("%s: works", p.name); err != nil {
 					return err
 				}
+			case byNetwork(err):
+				if err := h.say("%s: closed to this machine's network (%v); going on, since the apps reach it from inside", p.name, err); err != nil {
+					return err
+				}
 			case ctx.Err() != nil || !canPass(err):
 				return fmt.Errorf("%s: %w", p.name, err)
 			default:
@@ -60,7 +65,7 @@ func (h *hook) wait(ctx context.Context, probes []probe, limit time.Duration) er
 		}
 		now := h.clock.now()
 		if !now.Add(waitPause).Before(deadline) {
-			return fmt.Errorf("not after %v: %w%s", limit, errors.Join(errs...), advice(errs))
+			return fmt.Errorf("not after %v: %w%s", limit, errors.Join(errs...), adviceRoles)
 		}
 		if !now.Before(news) {
 			news = now.Add(waitNews)
@@ -94,16 +99,22 @@ func canPass(err error) bool {
 	return e.status >= 500
 }
 
-// advice says what else than a role may be missing.
-func advice(errs []error) string {
-	for _, err := range errs {
-		var e *statusError
-		if errors.As(err, &e) && e.code == "AuthorizationFailure" {
-			return "\nAuthorizationFailure is the account's network rules: with vnetEnabled, deploy from inside the virtual network"
-		}
+// byNetwork reports whether a service refuses the network that a request comes
+// from, whatever role it has: Blob Storage by a code of its own (Microsoft Learn,
+// "Blob service error codes"; a missing role is AuthorizationPermissionMismatch),
+// Cosmos DB by its words.
+func byNetwork(err error) bool {
+	var e *statusError
+	if !errors.As(err, &e) || e.status != 403 {
+		return false
 	}
-	return "\nrun azd provision again, or look at who has which role on the resources"
+	text := strings.ToLower(e.message)
+	return e.code == "AuthorizationFailure" || strings.Contains(text, "firewall") || strings.Contains(text, "public internet") ||
+		strings.Contains(text, "public network access")
 }
+
+// adviceRoles is what can be done about a role that does not work.
+const adviceRoles = "\nrun azd provision again, or look at who has which role on the resources"
 
 func names(probes []probe) string {
 	all := make([]string, len(probes))

@@ -18,7 +18,8 @@ func deployed() map[string]string {
 		envEventHubs: "ns-hubs.servicebus.windows.net", envServiceBus: "ns-queues.servicebus.windows.net",
 		envCosmosDB: "https://account.documents.azure.com:443/", envStorageAccount: "storage",
 		envBlobs: "https://storage.blob.core.windows.net/", envWorkflowContainer: "workflow", envBackendsContainer: "backends",
-		envWorkflowPrincipal: "identity-1", envWorkflowAuthClient: "client-w", envBackendsAuthClient: "client-b",
+		envWorkflowPrincipal: "identity-1", envBackendsPrincipal: "identity-2",
+		envSubscription: "sub", envResourceGroup: "rg-dev", envBackendsApp: "func-backends", envWorkflowAuthClient: "client-w", envBackendsAuthClient: "client-b",
 	}
 }
 
@@ -27,12 +28,23 @@ const (
 	delWorkflow = "DELETE /workflow/" + probeName
 	putBackends = "PUT /backends/" + probeName
 	delBackends = "DELETE /backends/" + probeName
+	getRoles    = "GET /subscriptions/sub/resourceGroups/rg-dev/providers/Microsoft.Storage/storageAccounts/storage/providers/Microsoft.Authorization/roleAssignments"
 	getDocument = "GET /dbs/fabrikam/colls/transactions/docs/" + probeName
 )
+
+// assigned is Resource Manager's list of role assignments.
+func assigned(role string, principals ...string) string {
+	var list []string
+	for _, p := range principals {
+		list = append(list, `{"properties":{"roleDefinitionId":"/subscriptions/sub/providers/Microsoft.Authorization/roleDefinitions/`+role+`","principalId":"`+p+`"}}`)
+	}
+	return `{"value":[` + strings.Join(list, ",") + `]}`
+}
 
 // working answers as services do once the roles work.
 func working() *script {
 	return &script{answers: map[string][]answer{
+		getRoles:    {{status: 200, body: assigned(blobDataOwner, "identity-1", "identity-2")}},
 		putWorkflow: {{status: 201}}, delWorkflow: {{status: 202}},
 		putBackends: {{status: 201}}, delBackends: {{status: 202}},
 		getDocument: {{status: 404, body: `{"code":"NotFound","message":"Entity with the specified id does not exist"}`}},
@@ -64,13 +76,13 @@ func TestWaitAuthorizesRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := probes[0].try(t.Context()); err != nil {
+	if err := probes[2].try(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.header.Get("Authorization"); got != "Bearer https://storage.azure.com/.default" {
 		t.Errorf("blobs: %q", got)
 	}
-	if err := probes[2].try(t.Context()); err != nil {
+	if err := probes[4].try(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := url.QueryUnescape(s.header.Get("Authorization"))
@@ -93,8 +105,14 @@ func TestWaitGivesUp(t *testing.T) {
 			s.answers[putBackends] = []answer{{status: 403, header: "AuthorizationPermissionMismatch"}}
 		},
 			[]string{"not after 2m", "blobs of backends", "403 AuthorizationPermissionMismatch", "still waiting for blobs of backends", "run azd provision again"}, 2*time.Minute - waitPause},
-		{"no network", func(s *script) { s.answers[putWorkflow] = []answer{{status: 403, header: "AuthorizationFailure"}} },
-			[]string{"403 AuthorizationFailure", "vnetEnabled"}, 2*time.Minute - waitPause},
+		{"an identity without its role", func(s *script) {
+			s.answers[getRoles] = []answer{{status: 200, body: assigned(blobDataOwner, "identity-1")}}
+		},
+			[]string{"storage role of the backends' identity: identity-2 has not the role Storage Blob Data Owner"}, 2*time.Minute - waitPause},
+		{"an identity with another role", func(s *script) {
+			s.answers[getRoles] = []answer{{status: 200, body: assigned("ba92f5b4-2d11-453d-a403-e96b0029c9fe", "identity-1", "identity-2")}}
+		},
+			[]string{"identity-1 has not the role", "identity-2 has not the role"}, 2*time.Minute - waitPause},
 		{"a wrong request", func(s *script) { s.answers[putWorkflow] = []answer{{status: 400, header: "InvalidHeaderValue"}} },
 			[]string{"blobs of workflow", "400 InvalidHeaderValue"}, 0},
 	} {
@@ -107,6 +125,24 @@ func TestWaitGivesUp(t *testing.T) {
 				t.Errorf("waited %v, want %v", w.slept, c.slept)
 			}
 		})
+	}
+}
+
+// Ensure that services in a closed network hold nothing up, and that it is said.
+func TestWaitGoesOnWhereTheNetworkIsClosed(t *testing.T) {
+	s := working()
+	s.answers[putWorkflow] = []answer{{status: 403, header: "AuthorizationFailure"}}
+	s.answers[putBackends] = s.answers[putWorkflow]
+	s.answers[getDocument] = []answer{{status: 403, body: `{"code":"Forbidden","message":"Request originated from IP 192.0.2.1 through public internet. This is blocked by your Cosmos DB account firewall settings."}`}}
+	w := newWorld(t, deployed(), s)
+	w.mustSay(t, exitOK, []string{"wait"}, "storage role of the workflow's identity: works", "storage role of the backends' identity: works",
+		"blobs of workflow: closed to this machine's network", "403 AuthorizationFailure", "documents of fabrikam: closed to this machine's network", "going on")
+	if w.slept != 0 {
+		t.Errorf("waited %v", w.slept)
+	}
+	// A missing role is none of that.
+	if err := (&statusError{status: 403, code: "Forbidden", message: "Request blocked by Auth account : Request is blocked because principal [x] does not have required RBAC permissions"}); byNetwork(err) {
+		t.Errorf("%v is taken for the network", err)
 	}
 }
 

@@ -20,10 +20,10 @@ param applicationInsightsConnectionString string
 @description('Where the handler sends its telemetry by OTLP.')
 param otlp { enabled: bool, tracesUrl: string, metricsUrl: string }
 param entities entityNames
-@description('For authMode keys.')
-param vaultName string
 @description('The keys of ids, as a Key Vault reference.')
 param idKeys string
+@description('The function key of the backends for authMode keys, as a Key Vault reference.')
+param backendsKey string
 @description('Who is told of transactions that come to rest. The keys are Key Vault references.')
 param notify { enabled: bool, url: string, signingKey: string, hasPreviousKey: bool, previousSigningKey: string }
 
@@ -145,22 +145,13 @@ module backends 'functionapp.bicep' = {
   }
 }
 
-module backendsKey 'backendskey.bicep' = if (!entra) {
-  name: 'backends-key'
-  params: {
-    appName: backends.outputs.name
-    vaultName: vaultName
-    readerId: identities.workflow.principalId
-  }
-}
-
 var backendsApi = '${backends.outputs.url}/api'
 var backendSettings = entra ? {
   AUTH_AUDIENCE: join(workflowAudiences, ',')
   BACKEND_AUDIENCE: 'api://${auth.backendsClientId}'
   BACKEND_CLIENT_ID: identities.workflow.clientId
 } : {
-  BACKEND_KEY: backendsKey!.outputs.reference
+  BACKEND_KEY: backendsKey
 }
 var notifySettings = notify.enabled ? union({
   NOTIFY_URL: notify.url

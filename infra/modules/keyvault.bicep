@@ -1,12 +1,15 @@
-// A vault for what can't be an identity: the keys of ids, those that sign notices, and in
-// authMode keys the function key of the backends (backendskey.bicep). It has no
-// purge protection, so that azd down --purge removes it at once.
+// A vault for what can't be an identity: the keys of ids, those that sign
+// notices, and in authMode keys the function key of the backends. It has no purge
+// protection, so that azd down --purge removes it at once.
+//
+// Its network is open in every deployment, for tokens of who has the role: the
+// platform resolves the references in app settings, and that it does so from
+// inside the app's virtual network is not documented for Flex Consumption
+// (docs/adr/0018-vault-outside-the-network.md).
 
 param name string
 param location string
 param tags object
-@description('False: private endpoints only.')
-param publicAccess bool
 @secure()
 param idKeys string
 @description('Whether notices are sent, which are signed.')
@@ -17,6 +20,10 @@ param signingKey string
 param hasPreviousKey bool
 @secure()
 param previousSigningKey string
+@description('Whether the workflow calls the backends with a function key.')
+param hasBackendsKey bool
+@secure()
+param backendsKey string
 @description('Who reads the secrets.')
 param readerId string
 
@@ -30,10 +37,10 @@ resource vault 'Microsoft.KeyVault/vaults@2023-07-01' = {
     enableRbacAuthorization: true
     enableSoftDelete: true
     softDeleteRetentionInDays: 7
-    publicNetworkAccess: publicAccess ? 'Enabled' : 'Disabled'
+    publicNetworkAccess: 'Enabled'
     networkAcls: {
       bypass: 'None'
-      defaultAction: publicAccess ? 'Allow' : 'Deny'
+      defaultAction: 'Allow'
     }
   }
 }
@@ -53,8 +60,12 @@ module previous 'secret.bicep' = if (hasPreviousKey) {
   params: { vaultName: vault.name, name: 'notify-signing-key-previous', value: previousSigningKey, readerId: readerId }
 }
 
-output id string = vault.id
-output name string = vault.name
+module backends 'secret.bicep' = if (hasBackendsKey) {
+  name: 'backends-key'
+  params: { vaultName: vault.name, name: 'backends-key', value: backendsKey, readerId: readerId }
+}
+
+output backendsKeyReference string = hasBackendsKey ? backends!.outputs.reference : ''
 output idKeysReference string = ids.outputs.reference
 output signingKeyReference string = hasSigningKey ? signing!.outputs.reference : ''
 output previousSigningKeyReference string = hasPreviousKey ? previous!.outputs.reference : ''

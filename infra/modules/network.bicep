@@ -25,7 +25,6 @@ var zoneNames = {
   table: 'privatelink.table.${environment().suffixes.storage}'
   bus: 'privatelink.servicebus.windows.net'
   cosmos: 'privatelink.documents.azure.com'
-  vault: 'privatelink.vaultcore.azure.net'
 }
 
 resource network 'Microsoft.Network/virtualNetworks@2024-05-01' = {
