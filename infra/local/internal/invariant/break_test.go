@@ -72,10 +72,33 @@ func operation(id string, n int, change func(*workflow.OperationRecord)) func(*S
 	return progress(id, func(p *workflow.Progress) { change(&p.Operations[n]) })
 }
 
-// outside changes the one operation that is on record outside.
-func outside(change func(*workflow.OutsideOperation)) func(*Snapshot) {
-	return func(s *Snapshot) { change(&s.Outside[0]) }
+// notTaken is the operation that is on record outside since its transaction was
+// full.
+func notTaken(s *Snapshot) *workflow.OutsideOperation {
+	return found(s.Outside, func(o *workflow.OutsideOperation) bool { return o.TransactionID == "full" })
 }
+
+// outside changes it.
+func outside(change func(*workflow.OutsideOperation)) func(*Snapshot) {
+	return func(s *Snapshot) { change(notTaken(s)) }
+}
+
+// makeRoom leaves so many operations in the full transaction, and makes the one
+// outside one of that kind and body.
+func makeRoom(s *Snapshot, left int, kind workflow.OperationKind, body json.RawMessage) *workflow.Progress {
+	p := transaction(s, "full")
+	for _, o := range p.Operations[left:] { // their clients don't exist
+		s.Ledger = slices.DeleteFunc(s.Ledger, func(e LedgerEntry) bool { return e.OperationID == o.ID })
+	}
+	p.Operations = p.Operations[:left]
+	o := notTaken(s)
+	o.Operation = kind
+	e := found(s.Ledger, func(e *LedgerEntry) bool { return e.OperationID == o.OperationID })
+	e.Kind, e.Body = kind, body
+	return p
+}
+
+const aChange = `{"deliverBy":"2026-03-01T00:00:00Z"}`
 
 func pack(id string, change func(*record.Record[parcel.Content])) func(*Snapshot) {
 	return func(s *Snapshot) { change(recordOf(s.Packages, id)) }
@@ -118,16 +141,16 @@ var ofClients = []breakage{
 	{"operations", "operation lost", "plain-0-1", "only a dead letter", func(s *Snapshot) {
 		found(s.Quarantine, func(e *quarantine.Entry) bool { return e.TransactionID == "plain-0-1" }).Source = "deliveries.deadletter"
 	}},
-	{"operations", "operation lost", "twice", "not outside", func(s *Snapshot) { s.Outside = nil }},
-	{"operations", "operation lost", "twice", "outside of another", outside(func(o *workflow.OutsideOperation) { o.TransactionID = "far" })},
-	{"operations", "operation changed", "twice", "outside", outside(func(o *workflow.OutsideOperation) { o.Operation = workflow.OperationReschedule })},
-	{"operations", "operation open", "twice", "outside", outside(func(o *workflow.OutsideOperation) { o.State = workflow.OperationPending })},
-	{"operations", "operation open", "twice", "no end outside", outside(func(o *workflow.OutsideOperation) { o.EndedAt = workflow.Instant{} })},
-	{"operations", "no reason", "twice", "outside", outside(func(o *workflow.OutsideOperation) { o.Reason = "" })},
-	{"operations", "operation misplaced", "twice", "", outside(func(o *workflow.OutsideOperation) { o.ID = o.OperationID })},
-	{"operations", "two ends", "twice", "", func(s *Snapshot) {
-		p := transaction(s, "twice")
-		p.Operations = append(p.Operations, workflow.OperationRecord{ID: s.Outside[0].OperationID, Kind: workflow.OperationCancel,
+	{"operations", "operation lost", "full", "not outside", func(s *Snapshot) { s.Outside = nil }},
+	{"operations", "operation lost", "full", "outside of another", outside(func(o *workflow.OutsideOperation) { o.TransactionID = "far" })},
+	{"operations", "operation changed", "full", "outside", outside(func(o *workflow.OutsideOperation) { o.Operation = workflow.OperationReschedule })},
+	{"operations", "operation open", "full", "outside", outside(func(o *workflow.OutsideOperation) { o.State = workflow.OperationPending })},
+	{"operations", "operation open", "full", "no end outside", outside(func(o *workflow.OutsideOperation) { o.EndedAt = workflow.Instant{} })},
+	{"operations", "no reason", "full", "outside", outside(func(o *workflow.OutsideOperation) { o.Reason = "" })},
+	{"operations", "operation misplaced", "full", "", outside(func(o *workflow.OutsideOperation) { o.ID = o.OperationID })},
+	{"operations", "two ends", "full", "", func(s *Snapshot) {
+		p := transaction(s, "full")
+		p.Operations = append(p.Operations, workflow.OperationRecord{ID: notTaken(s).OperationID, Kind: workflow.OperationCancel,
 			State: workflow.OperationSuperseded, Reason: "cancelled", EndedAt: p.EndedAt})
 	}},
 	{"operations", "operation changed", "cancelled", "", operation("cancelled", 2, func(o *workflow.OperationRecord) { o.Kind = workflow.OperationReschedule })},
@@ -141,6 +164,11 @@ var ofClients = []breakage{
 	{"operations", "outcome", "far", "", operation("far", 0, func(o *workflow.OperationRecord) { o.State, o.Reason = workflow.OperationRefused, "no" })},
 	{"operations", "outcome", "suspended", "", operation("suspended", 0, func(o *workflow.OperationRecord) { o.State = workflow.OperationApplied })},
 	{"operations", "outcome", "cancelled", "", operation("cancelled", 1, func(o *workflow.OperationRecord) { o.State, o.Reason = workflow.OperationRefused, "no" })},
+	{"room", "refused for nothing", "full", "one less", func(s *Snapshot) {
+		makeRoom(s, workflow.MaxOperations, workflow.OperationCancel, nil)
+	}},
+	{"room", "refused for nothing", "full", "a change", func(s *Snapshot) { makeRoom(s, 3, workflow.OperationReschedule, json.RawMessage(aChange)) }},
+	{"room", "refused for nothing", "owned", "the owner's", func(s *Snapshot) { s.Outside[0].Caller = "ada" }},
 	{"unanswered", "open", "unanswered", "", progress("unanswered", func(p *workflow.Progress) { p.State = workflow.Compensating })},
 	{"requests", "request", "keyed", "answer", func(s *Snapshot) { kept(s, "keyed").OperationID = "another" }},
 	{"requests", "request", "cancelled-first", "answer of one that was not carried out", func(s *Snapshot) {
@@ -208,6 +236,18 @@ var ofEffects = []breakage{
 	{"content", "content", "keyed", "held", pack("p-keyed", func(r *record.Record[parcel.Content]) { r.Content.WeightKg = 9 })},
 	{"content", "content", "stuck", "held", pack("p-stuck", func(r *record.Record[parcel.Content]) { r.Content.WeightKg = 9 })},
 	{"content", "content", "keyed", "no call", step("keyed", "drone", func(s *workflow.StepProgress) { s.Result = json.RawMessage(`[]`) })},
+	{"content", "left", "far", "nothing was refused", progress("far", func(p *workflow.Progress) { p.Reason = "left as it was" })},
+	{"content", "left", "left", "nobody is told", progress("left", func(p *workflow.Progress) {
+		p.Reason, p.History[len(p.History)-1].Reason = "", ""
+	})},
+	{"content", "revision", "left", "never tried", assignment("left", func(r *record.Record[drone.Assignment]) { r.Revision = 4 })},
+	{"content", "revision", "left-unknown", "older", assignment("left-unknown", func(r *record.Record[drone.Assignment]) { r.Revision = 0 })},
+	{"content", "content", "left", "other than its revision", assignment("left", func(r *record.Record[drone.Assignment]) { r.Hash = "another" })},
+	{"content", "content", "left-unknown", "of another revision", assignment("left-unknown", func(r *record.Record[drone.Assignment]) { r.Revision = 1 })},
+	{"content", "content", "left-before", "what came first", func(s *Snapshot) {
+		recordOf(s.Deliveries, "left-and-changed").Hash, recordOf(s.Bookings, "left-before").Hash = "x", "x"
+	}},
+	{"schedule", "other drone", "left-and-changed", "", func(s *Snapshot) { recordOf(s.Deliveries, "left-and-changed").Content.DroneID = "d" }},
 	{"content", "request", "far", "unreadable", progress("far", func(p *workflow.Progress) { p.Request = json.RawMessage(`{}`) })},
 	{"content", "request", "moved", "another", progress("moved", func(p *workflow.Progress) {
 		p.Request = json.RawMessage(string(p.Request[:len(p.Request)-1]) + `,"expedited":true}`)
@@ -412,7 +452,7 @@ func pickedUpBeforeTheUndo(r *record.Record[drone.Assignment]) {
 func takeBack(s *Snapshot, id string) {
 	p := transaction(s, id)
 	for _, e := range []workflow.Entry{
-		{Event: workflow.EventCompensate, State: workflow.Compensating}, {Event: eventResume, State: workflow.Running},
+		{Event: workflow.EventCompensate, State: workflow.Compensating}, {Event: workflow.EventResume, State: workflow.Running},
 		{Event: workflow.EventComplete, State: workflow.Completed},
 	} {
 		e.At = p.EndedAt
@@ -466,7 +506,7 @@ var ofRest = []breakage{
 	{"leases", "lease left", "stuck", "time", progress("stuck", func(p *workflow.Progress) { p.Lease.Until = p.AcceptedAt })},
 	{"leases", "in flight", "far", "", step("far", "drone", func(s *workflow.StepProgress) { s.State = workflow.StepStarted })},
 	{"lifetimes", "lifetime", "far", "for ever", progress("far", func(p *workflow.Progress) { p.TTL = 0 })},
-	{"lifetimes", "lifetime", "twice", "an operation outside", outside(func(o *workflow.OutsideOperation) { o.TTL = 0 })},
+	{"lifetimes", "lifetime", "full", "an operation outside", outside(func(o *workflow.OutsideOperation) { o.TTL = 0 })},
 	{"lifetimes", "lifetime", record.TombstoneID("p-shared", "first-owner"), "beside", func(s *Snapshot) {
 		moveTombstone(s, "p-shared", "first-owner")
 		s.Packages[len(s.Packages)-1].TTL = 0

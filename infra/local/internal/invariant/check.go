@@ -14,6 +14,7 @@ type rule struct {
 var rules = []rule{
 	{"accepted", "every 202 has come to a final state", checkAccepted},
 	{"operations", "every accepted operation is on record, and has ended", checkOperations},
+	{"room", "an operation is refused outside of its transaction only if that does not take it", checkRoom},
 	{"unanswered", "what no client knows of has come to a final state, too", checkUnanswered},
 	{"requests", "a request with an id or key of its own was kept as it was sent and answered", checkRequests},
 	{"history", "the history of a transaction leads to its state", checkHistory},

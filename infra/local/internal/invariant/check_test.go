@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -77,6 +79,17 @@ func TestValidSnapshot(t *testing.T) {
 	if p := transaction(&s, "put-back"); p.Revision != 3 || p.Operations[1].State != workflow.OperationRefused {
 		t.Errorf("put-back: revision %d, %+v", p.Revision, p.Operations[1])
 	}
+	for id, revisions := range map[string][3]int{ // of the drone's step, its effect and the delivery's
+		"left": {2, 2, 1}, "left-before": {2, 2, 1}, "left-and-changed": {2, 2, 4}, "left-unknown": {1, 2, 1},
+	} {
+		p, a, d := transaction(&s, id), recordOf(s.Assignments, id), recordOf(s.Deliveries, id)
+		if got := [3]int{p.Step("drone").Revision, a.Revision, d.Revision}; got != revisions || !saidLeft(p) || (p.Reason == "") != (id == "left-and-changed") {
+			t.Errorf("%s: revisions %v, %q", id, got, p.Reason)
+		}
+	}
+	if len(s.Outside) != 3 || s.Outside[0].Reason != workflow.NotYours || notTaken(&s).Reason == workflow.NotYours {
+		t.Errorf("outside: %+v", s.Outside)
+	}
 	if p := transaction(&s, "answers-lost"); p.Step("drone").Attempts < 2 {
 		t.Errorf("answers-lost: %+v", p.Step("drone"))
 	}
@@ -118,7 +131,7 @@ func TestEveryOneIsFound(t *testing.T) {
 		rule, what string
 		do         func(*Snapshot) (broken int)
 	}{
-		{"accepted", "lost", func(s *Snapshot) int { s.Transactions = nil; return 39 }},
+		{"accepted", "lost", func(s *Snapshot) int { s.Transactions = nil; return 45 }},
 		{"history", "history", func(s *Snapshot) int {
 			for i := range s.Transactions {
 				s.Transactions[i].History = nil
@@ -219,6 +232,20 @@ func TestNotJudged(t *testing.T) {
 			stones := slices.Clone(recordOf(s.Packages, "p-shared").Tombstones)
 			moveTombstone(s, "p-shared", "first-owner")
 			recordOf(s.Packages, "p-shared").Tombstones = stones
+		},
+		"no room for a change": func(s *Snapshot) {
+			makeRoom(s, 3, workflow.OperationReschedule, json.RawMessage(aChange)).Operations[2].Bytes = workflow.MaxChangeBytes - 10
+		},
+		"a change of which nobody knows the size": func(s *Snapshot) { makeRoom(s, 3, workflow.OperationReschedule, nil) },
+		"strangers took the room": func(s *Snapshot) {
+			makeRoom(s, 11, workflow.OperationCancel, nil).Caller = "ada"
+			notTaken(s).Caller = "ada"
+			for i := range 40 {
+				o := *notTaken(s)
+				o.OperationID = fmt.Sprint("op-stranger-", i)
+				o.ID, o.Caller, o.Reason = workflow.OutsideID(o.OperationID), "eve", workflow.NotYours
+				s.Outside = append(s.Outside, o)
+			}
 		},
 		"nobody is told": func(s *Snapshot) {
 			s.Notifications = false

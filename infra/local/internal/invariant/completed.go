@@ -101,6 +101,9 @@ func checkSchedules(x *index, f *findings) {
 		if a == nil || d == nil {
 			return // a violation of another invariant
 		}
+		if saidLeft(p) && a.Revision > d.Revision {
+			return // the drone could not be put back, or the delivery
+		}
 		f.checked++
 		flown, told := a.Content.Flight, d.Content.Ask
 		if told.DroneID != flown.DroneID {

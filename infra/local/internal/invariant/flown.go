@@ -102,7 +102,7 @@ func checkGrounded(x *index, f *findings) {
 func checkTakenBack(p *workflow.Progress, r *record.Record[drone.Assignment], f *findings) {
 	resumed, refused := 0, 0
 	for _, e := range p.History {
-		if e.Event == eventResume {
+		if e.Event == workflow.EventResume {
 			resumed++
 		}
 	}

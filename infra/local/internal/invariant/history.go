@@ -16,16 +16,13 @@ var leads = map[workflow.Event]struct{ from, to []workflow.State }{
 	workflow.EventCancel:     {states(workflow.Accepted, workflow.Running), states(workflow.Cancelled)},
 	workflow.EventCompensate: {states(workflow.Running, workflow.Completed), states(workflow.Compensating)},
 	workflow.EventExtend:     {states(workflow.Running), states(workflow.Running)},
-	eventResume:              {states(workflow.Compensating), states(workflow.Running)},
+	workflow.EventResume:     {states(workflow.Compensating), states(workflow.Running)},
 	workflow.EventEndUndo:    {states(workflow.Compensating), states(workflow.Compensated, workflow.Cancelled)},
 	workflow.EventStick:      {states(workflow.Accepted, workflow.Running, workflow.Compensating), states(workflow.Stuck)},
 	workflow.EventRetryUndo:  {states(workflow.Stuck), states(workflow.Compensating)},
 	workflow.EventRetryRun:   {states(workflow.Stuck), states(workflow.Accepted, workflow.Running)},
 	workflow.EventGiveUp:     {states(workflow.Stuck), states(workflow.GivenUp)},
 }
-
-// eventResume takes a cancel back: what it would undo has happened in the world.
-const eventResume = workflow.Event("Resume")
 
 func states(all ...workflow.State) []workflow.State { return all }
 

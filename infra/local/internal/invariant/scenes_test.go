@@ -39,6 +39,7 @@ func makeValid(t testing.TB) Snapshot {
 	w.later()
 	w.unfinished()
 	w.later()
+	w.strangers()
 	w.inTheAir()
 	return w.collect()
 }
@@ -92,7 +93,6 @@ func (w *world) oneAfterTheOther() {
 		w.snapshot.Poison = append(w.snapshot.Poison, BodyHash([]byte(body)))
 	}
 	w.inQuarantine()
-	w.outside()
 }
 
 // inQuarantine has dead letters, of an operation and of a wake, and an operation
@@ -109,15 +109,20 @@ func (w *world) inQuarantine() {
 		entryFor("deliveries", 1, w.Operation(workflow.OperationReschedule, "plain-0-1", late, change)))
 }
 
-// outside has an operation of a stranger's, which its transaction does not hold.
-func (w *world) outside() {
-	w.operations++
-	operation := fmt.Sprintf("op-%03d", w.operations)
-	w.answered(workflow.OperationCancel, "twice", operation, nil)
-	w.snapshot.Outside = append(w.snapshot.Outside, workflow.OutsideOperation{
-		ID: workflow.OutsideID(operation), TransactionID: "twice", OperationID: operation, Operation: workflow.OperationCancel, Caller: "stranger",
-		AcceptedAt: workflow.At(w.Clock.Now()), State: workflow.OperationRefused, Reason: "there is none", EndedAt: workflow.At(w.Clock.Now()), TTL: 60,
-	})
+// strangers has operations that their transactions don't hold: of another than
+// the owner, before the delivery and behind it, and one for which there is no
+// room.
+func (w *world) strangers() {
+	w.acceptBy("eve", workflow.OperationCancel, "owned", nil)
+	w.acceptBy("ada", workflow.OperationDeliver, "owned", w.order("owned"))
+	w.Settle()
+	w.acceptBy("eve", workflow.OperationCancel, "owned", nil)
+	w.deliver("full", nil)
+	w.later() // its cancels come too late
+	for range workflow.MaxOperations + 1 {
+		w.accept(workflow.OperationCancel, "full", nil)
+	}
+	w.Settle()
 }
 
 // entryFor is the entry of the quarantine for a message.
@@ -176,6 +181,33 @@ func (w *world) changes() {
 	w.accept(workflow.OperationReschedule, "put-back", change)
 	w.Settle()
 	w.answer = nil
+	w.left(change)
+}
+
+// left has changes that a service refuses, and then refuses to put back: at the
+// drone, and before it; one that is changed once more; and one whose change took
+// effect without an answer.
+func (w *world) left(change delivery.Change) {
+	w.answer = func(r runner.Request) int {
+		if r.Revision == 2 && r.Call.Backend == delivery.StepDelivery || r.Revision == 3 && r.Call.Backend == delivery.StepDrone ||
+			r.Revision == 3 && r.TransactionID == "left-before" {
+			return http.StatusConflict
+		}
+		return 0
+	}
+	w.lost = func(r runner.Request) bool {
+		return r.TransactionID == "left-unknown" && r.Revision == 2 && r.Call.Backend == delivery.StepDrone
+	}
+	for _, id := range []string{"left", "left-before", "left-and-changed", "left-unknown"} {
+		w.deliver(id, nil)
+		w.accept(workflow.OperationReschedule, id, change)
+		w.Settle()
+		if id == "left-and-changed" {
+			w.accept(workflow.OperationReschedule, id, delivery.Change{DeliverBy: new(w.Clock.Now().Add(10 * time.Hour))})
+			w.Settle()
+		}
+	}
+	w.answer, w.lost = nil, nil
 }
 
 // unfinished has transactions whose undo is refused for good, and what operators

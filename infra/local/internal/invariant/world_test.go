@@ -137,13 +137,23 @@ func (w *world) order(transaction string) delivery.Request {
 // accept puts an operation into the queue, and into the ledger.
 func (w *world) accept(kind workflow.OperationKind, transaction string, body any) string {
 	w.tb.Helper()
+	return w.acceptBy("", kind, transaction, body)
+}
+
+func (w *world) acceptBy(caller string, kind workflow.OperationKind, transaction string, body any) string {
+	w.tb.Helper()
 	w.operations++
 	operation := fmt.Sprintf("op-%03d", w.operations)
-	w.answered(kind, transaction, operation, w.post(kind, transaction, operation, body))
+	w.answered(kind, transaction, operation, w.postBy(caller, kind, transaction, operation, body))
 	return operation
 }
 
 func (w *world) post(kind workflow.OperationKind, transaction, operation string, body any) json.RawMessage {
+	w.tb.Helper()
+	return w.postBy("", kind, transaction, operation, body)
+}
+
+func (w *world) postBy(caller string, kind workflow.OperationKind, transaction, operation string, body any) json.RawMessage {
 	w.tb.Helper()
 	var encoded json.RawMessage
 	if body != nil {
@@ -152,7 +162,7 @@ func (w *world) post(kind workflow.OperationKind, transaction, operation string,
 			w.tb.Fatal(err)
 		}
 	}
-	w.Post(kind, transaction, operation, encoded)
+	w.PostBy(caller, kind, transaction, operation, encoded)
 	return encoded
 }
 
@@ -185,6 +195,7 @@ func (w *world) collect() Snapshot {
 		s.Transactions = append(s.Transactions, *p)
 	}
 	s.Now = w.Clock.Now()
+	s.Outside = w.Outside.All()
 	s.Accounts = allOf(w.tb, &w.accounts)
 	s.Packages = allOf(w.tb, &w.packages)
 	s.Bookings = allOf(w.tb, &w.bookings)
