@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/ratelimit"
@@ -38,7 +39,7 @@ func newGate(s settings.Settings, logger *slog.Logger, now func() time.Time) (*g
 	if g.keys, err = auth.NewKeys(auth.KeysConfig{Issuer: s.Auth.Issuer, Now: now, Logger: logger}); err != nil {
 		return nil, err
 	}
-	if g.verifier, err = auth.NewVerifier(s.Auth.Issuer, s.Auth.Audiences, g.keys, now); err != nil {
+	if g.verifier, err = auth.NewVerifier(s.Auth.Issuer, s.Auth.Audiences, s.Auth.OwnerClaim, g.keys, now); err != nil {
 		return nil, err
 	}
 	g.keys.Preload()
@@ -52,15 +53,26 @@ func (g *gate) close(context.Context) error {
 	return nil
 }
 
-// callerKey is the context's key of the caller's id.
+// callerKey is the context's key of the caller, an auth.Caller.
 type callerKey struct{}
 
 // callerOf returns the opaque id of who calls, "" when callers have no tokens.
 // It is never what a client says of itself: without tokens, a header such as
 // X-MS-CLIENT-PRINCIPAL-ID could come from anyone.
 func callerOf(ctx context.Context) string {
-	id, _ := ctx.Value(callerKey{}).(string)
-	return id
+	caller, _ := ctx.Value(callerKey{}).(auth.Caller)
+	return caller.ID
+}
+
+// mayOrder refuses a request on an account that isn't the caller's. Without tokens
+// nobody knows whose it is.
+func (a *App) mayOrder(ctx context.Context, r delivery.Request) error {
+	caller, known := ctx.Value(callerKey{}).(auth.Caller)
+	claim := a.settings.Auth.OwnerClaim
+	if !known || claim == "" || r.MayOrder(caller.Accounts) {
+		return nil
+	}
+	return problem.New(problem.Forbidden, "ownerId is no account of this caller's: the claim %s of its token doesn't name it", claim)
 }
 
 // guard returns an endpoint of f behind the gate.
@@ -104,7 +116,7 @@ func (g *gate) admit(w http.ResponseWriter, r *http.Request, f function) (contex
 			return nil, refuse(problem.Forbidden, `Bearer error="insufficient_scope"`, fmt.Sprintf("roles %q, wanted one of %q", caller.Roles, f.roles))
 		}
 		id = caller.ID
-		ctx = context.WithValue(ctx, callerKey{}, id)
+		ctx = context.WithValue(ctx, callerKey{}, caller)
 	}
 	if g.limiter != nil && f.limited {
 		if wait, ok := g.limiter.Admit(id); !ok {

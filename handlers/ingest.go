@@ -66,7 +66,7 @@ func (a *App) ingestEndpoints() []endpoint {
 // accept answers 202 when do has accepted the request. parse reads the body into
 // its canonical form.
 func (a *App) accept(do func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error),
-	parse func([]byte) (json.RawMessage, error)) http.Handler {
+	parse func(context.Context, []byte) (json.RawMessage, error)) http.Handler {
 	return a.answering(func(w http.ResponseWriter, r *http.Request) error {
 		result, err := a.acceptOne(w, r, do, parse)
 		if err != nil {
@@ -79,7 +79,7 @@ func (a *App) accept(do func(ctx context.Context, in ingest.Input, id, key strin
 
 func (a *App) acceptOne(w http.ResponseWriter, r *http.Request,
 	do func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error),
-	parse func([]byte) (json.RawMessage, error)) (ingest.Result, error) {
+	parse func(context.Context, []byte) (json.RawMessage, error)) (ingest.Result, error) {
 	id := mux.Vars(r)["id"]
 	if r.Method != http.MethodPost && !delivery.ValidID(id) {
 		return ingest.Result{}, problem.New(problem.Invalid, "the id in the path %s", value.IDRule)
@@ -98,7 +98,7 @@ func (a *App) acceptOne(w http.ResponseWriter, r *http.Request,
 			return ingest.Result{}, p
 		}
 	}
-	canonical, err := parse(body)
+	canonical, err := parse(r.Context(), body)
 	if err != nil {
 		return ingest.Result{}, err
 	}
@@ -125,15 +125,18 @@ func idempotencyKey(r *http.Request) (string, error) {
 
 // request reads a client's request. It alone knows how far ahead pickups are taken:
 // what was accepted is never refused for that.
-func (a *App) request(body []byte) (json.RawMessage, error) {
+func (a *App) request(ctx context.Context, body []byte) (json.RawMessage, error) {
 	r, err := delivery.Parse(body, a.latestPickup())
 	if err != nil {
+		return nil, err
+	}
+	if err := a.mayOrder(ctx, r); err != nil {
 		return nil, err
 	}
 	return r.Canonical()
 }
 
-func (a *App) change(body []byte) (json.RawMessage, error) {
+func (a *App) change(_ context.Context, body []byte) (json.RawMessage, error) {
 	c, err := delivery.ParseChange(body, a.latestPickup())
 	if err != nil {
 		return nil, err
@@ -143,7 +146,7 @@ func (a *App) change(body []byte) (json.RawMessage, error) {
 
 func (a *App) latestPickup() time.Time { return a.now().Add(a.settings.PickupHorizon) }
 
-func nothing([]byte) (json.RawMessage, error) { return nil, nil }
+func nothing(context.Context, []byte) (json.RawMessage, error) { return nil, nil }
 
 func answerReceipt(w http.ResponseWriter, r ingest.Result) error {
 	transaction := fmt.Sprintf("%s/%s/%s", routePrefix, requestsPath, r.TransactionID)

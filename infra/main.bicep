@@ -70,6 +70,9 @@ param notifySigningKey string = ''
 @description('The key before it, while receivers learn the new one.')
 param notifySigningKeyPrevious string = ''
 
+@description('The claim of a token that names the accounts on which its bearer may order; none: any account.')
+param authOwnerClaim string = 'oid'
+
 @secure()
 @description('The keys of the ids that are given out: ID_KEYS in docs/settings.md. The hook "keys" makes the first.')
 param idKeys string = ''
@@ -315,6 +318,7 @@ module apps 'modules/apps.bicep' = {
     auth: {
       mode: authMode
       issuer: issuer
+      ownerClaim: authOwnerClaim
       workflowClientId: workflowClientId
       backendsClientId: backendsClientId
     }

@@ -36,6 +36,8 @@ type identity = {
 type authentication = {
   mode: 'entra' | 'keys'
   issuer: string
+  @description('The claim that names the accounts of a caller.')
+  ownerClaim: string
   workflowClientId: string
   backendsClientId: string
 }
@@ -148,6 +150,7 @@ module backends 'functionapp.bicep' = {
 var backendsApi = '${backends.outputs.url}/api'
 var backendSettings = entra ? {
   AUTH_AUDIENCE: join(workflowAudiences, ',')
+  AUTH_OWNER_CLAIM: auth.ownerClaim
   BACKEND_AUDIENCE: 'api://${auth.backendsClientId}'
   BACKEND_CLIENT_ID: identities.workflow.clientId
 } : {

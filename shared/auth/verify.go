@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,8 @@ type Caller struct {
 	// tenant and object, or the subject where there is no object.
 	ID    string
 	Roles []Role
+	// Accounts are the values of the token's claim that names accounts.
+	Accounts []string
 }
 
 // Has reports whether the caller has one of the roles.
@@ -60,17 +63,19 @@ type KeySource interface {
 
 // Verifier checks tokens. It is safe for concurrent use.
 type Verifier struct {
-	keys   KeySource
-	parser *jwt.Parser
+	keys          KeySource
+	parser        *jwt.Parser
+	accountsClaim string
 }
 
 // NewVerifier returns a Verifier of the issuer's tokens for any of the
-// audiences, of which there must be one.
-func NewVerifier(issuer string, audiences []string, keys KeySource, now func() time.Time) (*Verifier, error) {
+// audiences, of which there must be one. accountsClaim is the claim whose text, or
+// list of texts, are the caller's accounts.
+func NewVerifier(issuer string, audiences []string, accountsClaim string, keys KeySource, now func() time.Time) (*Verifier, error) {
 	if issuer == "" || len(audiences) == 0 || slices.Contains(audiences, "") {
 		return nil, errors.New("verifier of tokens: an issuer and its audiences are required") // nothing would be checked without
 	}
-	return &Verifier{keys: keys, parser: jwt.NewParser(
+	return &Verifier{keys: keys, accountsClaim: accountsClaim, parser: jwt.NewParser(
 		// The algorithm is ours to choose, not the token's: with "none", or with
 		// HS256 and the public key, anyone could sign (RFC 8725, section 3.1).
 		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
@@ -89,6 +94,28 @@ type claims struct {
 	Tenant string `json:"tid"`
 	Object string `json:"oid"`
 	Roles  []Role `json:"roles"`
+
+	all map[string]json.RawMessage
+}
+
+// UnmarshalJSON reads what has a field, and keeps the rest as it is.
+func (c *claims) UnmarshalJSON(data []byte) error {
+	type fields claims
+	return errors.Join(json.Unmarshal(data, (*fields)(c)), json.Unmarshal(data, &c.all))
+}
+
+// texts returns the values of a claim that is a text or a list of texts; none for
+// any other.
+func (c *claims) texts(name string) []string {
+	var one string
+	if json.Unmarshal(c.all[name], &one) == nil && one != "" {
+		return []string{one}
+	}
+	var all []string
+	if json.Unmarshal(c.all[name], &all) != nil {
+		return nil
+	}
+	return all
 }
 
 // Verify returns whose token it is. The error is ErrInvalid or ErrNoKeys; its
@@ -115,7 +142,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Caller, error) {
 	if err != nil {
 		return Caller{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	return Caller{ID: id, Roles: c.Roles}, nil
+	return Caller{ID: id, Roles: c.Roles, Accounts: c.texts(v.accountsClaim)}, nil
 }
 
 // subject is the id of the caller: "oid" is the same for one person or

@@ -41,7 +41,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.keys.Close)
-	b.verifier, err = auth.NewVerifier(b.issuer.URL(), []string{"api://another", authtest.Audience}, b.keys, b.now.Now)
+	b.verifier, err = auth.NewVerifier(b.issuer.URL(), []string{"api://another", authtest.Audience}, "accounts", b.keys, b.now.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestVerifierWantsAnIssuerAndAudiences(t *testing.T) {
 		issuer    string
 		audiences []string
 	}{{"", []string{"a"}}, {"https://i", nil}, {"https://i", []string{"a", ""}}} {
-		if _, err := auth.NewVerifier(c.issuer, c.audiences, nil, time.Now); err == nil {
+		if _, err := auth.NewVerifier(c.issuer, c.audiences, "oid", nil, time.Now); err == nil {
 			t.Errorf("%+v is taken, so that nothing would be checked", c)
 		}
 	}
@@ -184,7 +184,7 @@ func BenchmarkVerify(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer keys.Close()
-	verifier, err := auth.NewVerifier(issuer.URL(), []string{authtest.Audience}, keys, time.Now)
+	verifier, err := auth.NewVerifier(issuer.URL(), []string{authtest.Audience}, "oid", keys, time.Now)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestDefaults(t *testing.T) {
 		PickupHorizon:     30 * 24 * time.Hour,
 		CarrierDistanceKm: 40,
 		EventConcurrency:  256,
-		Auth:              settings.Auth{Mode: settings.AuthOff},
+		Auth:              settings.Auth{Mode: settings.AuthOff, OwnerClaim: "oid"},
 		RateLimit:         settings.RateLimit{Burst: 100},
 		Telemetry:         settings.Telemetry{TraceRatio: 1},
 		LogLevel:          slog.LevelInfo,
@@ -106,7 +106,9 @@ func TestLoadReads(t *testing.T) {
 		{"no receiver, but a key", []string{"NOTIFY_SIGNING_KEY", signingKey}, func(s settings.Settings) any { return s.Notify.On() }, false},
 		{"token", []string{"AUTH_MODE", "entra", "AUTH_ISSUER", "https://login.example.com/t/v2.0", "AUTH_AUDIENCE", "api://a, b", "ID_KEYS", idKey},
 			func(s settings.Settings) any { return s.Auth },
-			settings.Auth{Mode: settings.AuthEntra, Issuer: "https://login.example.com/t/v2.0", Audiences: []string{"api://a", "b"}}},
+			settings.Auth{Mode: settings.AuthEntra, Issuer: "https://login.example.com/t/v2.0", Audiences: []string{"api://a", "b"}, OwnerClaim: "oid"}},
+		{"any account", []string{"AUTH_OWNER_CLAIM", "none"}, func(s settings.Settings) any { return s.Auth.OwnerClaim }, ""},
+		{"accounts of a claim", []string{"AUTH_OWNER_CLAIM", "extension_accounts"}, func(s settings.Settings) any { return s.Auth.OwnerClaim }, "extension_accounts"},
 		{"metrics page", []string{"PROMETHEUS_METRICS", "true"}, func(s settings.Settings) any { return s.Telemetry.Prometheus }, true},
 		{"key", []string{"BACKEND_KEY", "k"}, func(s settings.Settings) any { return s.Backends.Key.Reveal() }, "k"},
 	}
@@ -179,6 +181,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"mode", []string{"AUTH_MODE", "password"}, []string{`AUTH_MODE: "password" is none of them; allowed: one of off, keys, entra`}},
 		{"issuer on the way", []string{"AUTH_ISSUER", "http://login.example.com"}, []string{`AUTH_ISSUER: "http://login.example.com" is not safe from being read on its way`}},
 		{"audiences", []string{"AUTH_AUDIENCE", "a,,b"}, []string{`AUTH_AUDIENCE: "a,,b" has an empty value`}},
+		{"claim", []string{"AUTH_OWNER_CLAIM", "a b"}, []string{`AUTH_OWNER_CLAIM: "a b" is no claim's name; allowed: a claim's name, or none`}},
 		{"truth", []string{"PROMETHEUS_METRICS", "yes"}, []string{`PROMETHEUS_METRICS: "yes" is neither; allowed: true or false`}},
 		{"URL", []string{"BACKEND_DRONE_URL", "drones"}, []string{`BACKEND_DRONE_URL: "drones" is not such a URL`}},
 	}

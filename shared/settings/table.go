@@ -137,6 +137,8 @@ var variables = []variable{
 	{"CARRIER_DISTANCE_KM", "40", "distance in km above which a third-party carrier is needed",
 		decimal(func(s *Settings) *float64 { return &s.CarrierDistanceKm }, 0, 40_000)},
 
+	{"AUTH_OWNER_CLAIM", "oid", "the claim of a token that names the accounts on which its bearer may order: a text, or a list of them; none: any account",
+		ownerClaim(func(s *Settings) *string { return &s.Auth.OwnerClaim })},
 	{"ID_KEYS", "", "the keys of the ids that are given out, with commas between them, the one that mints first: each a number from 0 to 255, a dot, and 32 bytes in base64; nothing, on a developer's machine only: a key of this process alone",
 		secret(func(s *Settings) *Secret { return &s.IDKeys })},
 	{"NOTIFY_URL", "", "where each transaction that comes to rest is told of (docs/notifications.md); nothing: nowhere",

@@ -81,11 +81,11 @@ func TestDeliveryWithTokens(t *testing.T) {
 		t.Fatalf("put the account: %d %s", a.Status, a.Body)
 	}
 	at := app + "/api/deliveryrequests/with-token"
-	if a := c.call("ada", "Client", http.MethodPut, at, request("p-token", time.Now().Add(time.Hour))); a.Status != http.StatusAccepted {
+	if a := c.call("owner-1", "Client", http.MethodPut, at, request("p-token", time.Now().Add(time.Hour))); a.Status != http.StatusAccepted {
 		t.Fatalf("put the request: %d %s", a.Status, a.Body)
 	}
 	await(t, "the delivery to complete", func() bool {
-		a := c.call("ada", "Client", http.MethodGet, at, "")
+		a := c.call("owner-1", "Client", http.MethodGet, at, "")
 		return a.Status == http.StatusOK && decode[progress](t, a).State == "Completed"
 	})
 	if identity.Asked() == 0 {
@@ -98,8 +98,8 @@ func TestDeliveryWithTokens(t *testing.T) {
 		"anybody asks who is alive":      {getJSON(t, app+"/api/live", nil), http.StatusOK},
 		"another client asks":            {c.call("bob", "Client", http.MethodGet, at, "").Status, http.StatusNotFound},
 		"another client cancels":         {c.call("bob", "Client", http.MethodDelete, at, "").Status, http.StatusNotFound},
-		"a client asks the backends":     {c.call("ada", "Client", http.MethodGet, backends+"/api/deliveries/with-token", "").Status, http.StatusForbidden},
-		"a client asks Operations":       {c.call("ada", "Client", http.MethodGet, app+"/api/operations/transactions", "").Status, http.StatusForbidden},
+		"a client asks the backends":     {c.call("owner-1", "Client", http.MethodGet, backends+"/api/deliveries/with-token", "").Status, http.StatusForbidden},
+		"a client asks Operations":       {c.call("owner-1", "Client", http.MethodGet, app+"/api/operations/transactions", "").Status, http.StatusForbidden},
 		"an operator asks Operations":    {c.call("olga", "Operator", http.MethodGet, app+"/api/operations/transactions/with-token", "").Status, http.StatusOK},
 		"an operator asks for the fleet": {c.call("olga", "Operator", http.MethodGet, backends+"/api/drones?zone=zone-000", "").Status, http.StatusOK},
 	} {
@@ -107,9 +107,9 @@ func TestDeliveryWithTokens(t *testing.T) {
 			t.Errorf("%s: %d, want %d", what, got.status, got.want)
 		}
 	}
-	location := c.call("ada", "Client", http.MethodDelete, at, "").Header.Get("Location")
+	location := c.call("owner-1", "Client", http.MethodDelete, at, "").Header.Get("Location")
 	await(t, "the cancel to be applied", func() bool {
-		a := c.call("ada", "Client", http.MethodGet, app+location, "")
+		a := c.call("owner-1", "Client", http.MethodGet, app+location, "")
 		return a.Status == http.StatusOK && decode[struct{ State string }](t, a).State == "Applied"
 	})
 	if text := log.text(); strings.Contains(text, authtest.Tenant) || strings.Contains(text, "eyJ") {
