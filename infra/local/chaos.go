@@ -28,7 +28,7 @@ type chaosFlags struct {
 // tree is killed their pauses begin anew, and since a handler reads at its start
 // where it is to die next; and more transactions that can't be undone, so that
 // some are Stuck.
-const usualFaults = "all,handler.kill=30,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.1"
+const usualFaults = "all,handler.kill=20,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.05"
 
 func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.deliveries, "deliveries", 1500, "delivery requests to send, besides repeats and malformed ones")
@@ -45,6 +45,13 @@ func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, which must be empty or that of another run (default .build/chaos)")
 	flags.BoolVar(&f.keep, "keep", false, "keep the data, also if nothing is broken")
 }
+
+// What is slow, or late, takes that much of the run's duration, and slowest at
+// most: what is late is waited for in the end.
+const (
+	slowest  = 2 * time.Second
+	slowPart = 10
+)
 
 // The policies.
 const (
@@ -113,6 +120,7 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	if err != nil {
 		return chaos.Config{}, err
 	}
+	plan.SlowSeconds = min(slowest, f.duration/slowPart).Seconds()
 	dir := f.dir
 	if dir == "" {
 		project, err := stage.FindProject(".")

@@ -40,7 +40,12 @@ type position struct {
 	hub      time.Time // when the hub was created; zero: not known
 }
 
-func checkpointID(b Batch) string { return b.Hub + "." + b.ConsumerGroup + "." + b.Partition }
+func checkpointID(b Batch) string { return CheckpointID(b.Hub, b.ConsumerGroup, b.Partition) }
+
+// CheckpointID returns the id of the checkpoint of a partition.
+func CheckpointID(hub, consumerGroup, partition string) string {
+	return hub + "." + consumerGroup + "." + partition
+}
 
 // lookAgain is the least time between two looks at the hub because batches don't
 // go with the position: a trigger that replays old events sends many of them.

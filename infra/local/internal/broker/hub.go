@@ -21,6 +21,7 @@ type hub struct {
 	partitions []*partitionNode
 	groups     map[string]struct{} // by name in lower case
 	turn       atomic.Uint64       // counts transfers without a key
+	held       atomic.Bool         // takes no events for a while, see HoldHub
 }
 
 // recordsOf is the prefix of the records of a hub.
@@ -96,6 +97,17 @@ func (h *hub) close(reason *amqp.Error) {
 	for _, p := range h.partitions {
 		p.close(reason)
 	}
+}
+
+// ends returns, by partition, the sequence number that the next event gets.
+func (h *hub) ends() []int64 {
+	ends := make([]int64, len(h.partitions))
+	for i, p := range h.partitions {
+		p.mu.Lock()
+		ends[i] = p.events.End()
+		p.mu.Unlock()
+	}
+	return ends
 }
 
 // partition finds a partition by its id.

@@ -23,6 +23,8 @@ func (s *hubSink) Transfer(t amqp.Transfer, answer func(error)) {
 	switch {
 	case err != nil:
 		done(err)
+	case s.hub.held.Load():
+		done(amqp.Errorf(amqp.CondServerBusy, "The hub '%s' takes no events at the moment", s.hub.cfg.Name))
 	case s.only == nil:
 		s.hub.pick(key).add(key, events, done)
 	case key != nil:

@@ -16,6 +16,17 @@ func (b *Broker) hub(name string) (*hub, bool) {
 	return h, ok
 }
 
+// HoldHub has an event hub refuse events, as a busy one does, or take them again.
+// Its readers get on meanwhile. A hub that is recreated is not held.
+func (b *Broker) HoldHub(name string, hold bool) error {
+	h, ok := b.hub(strings.ToLower(name))
+	if !ok {
+		return noEntity(name)
+	}
+	h.held.Store(hold)
+	return nil
+}
+
 // RecreateHub deletes an event hub with all of its events, and creates it again
 // under the same name: it is empty, its sequence numbers and offsets begin anew,
 // and its creation time is a later one. Links to the old hub end; what arrives on
@@ -25,17 +36,40 @@ func (b *Broker) hub(name string) (*hub, bool) {
 // What was acknowledged and not read yet is gone, as with the service. An error
 // leaves the hub without use: it says that the store has failed.
 func (b *Broker) RecreateHub(name string) error {
+	_, err := b.RecreateHubIf(name, func([]int64) bool { return true })
+	return err
+}
+
+// RecreateHubIf is RecreateHub if may agrees. It is given, by partition, the
+// sequence number that the next event would get, twice: while the hub is in use,
+// and when it takes no more events. If it agrees the first time only, the hub
+// stays as it was, and its links end.
+func (b *Broker) RecreateHubIf(name string, may func(ends []int64) bool) (recreated bool, err error) {
 	b.changing.Lock()
 	defer b.changing.Unlock()
 	if b.closed {
-		return errClosed
+		return false, errClosed
 	}
 	lower := strings.ToLower(name)
 	old, ok := b.hub(lower)
 	if !ok {
-		return noEntity(name)
+		return false, noEntity(name)
+	}
+	if !may(old.ends()) {
+		return false, nil
 	}
 	old.close(errDeleted)
+	old.held.Store(false) // who sends on a link to it is to hear that it is gone
+	if recreated = may(old.ends()); recreated {
+		err = b.recreate(lower, old)
+	} else {
+		err = b.reopen(lower, old, old.created)
+	}
+	return recreated, err
+}
+
+// recreate puts an empty hub in the place of one that is closed.
+func (b *Broker) recreate(lower string, old *hub) error {
 	var gone store.Batch
 	for key := range b.store.All(recordsOf(lower)) {
 		gone.Delete(key)
@@ -47,9 +81,14 @@ func (b *Broker) RecreateHub(name string) error {
 	if earliest := old.created.Add(time.Millisecond); at.Before(earliest) {
 		at = earliest
 	}
+	return b.reopen(lower, old, at)
+}
+
+// reopen opens a hub that is closed, with what the store has of it.
+func (b *Broker) reopen(lower string, old *hub, at time.Time) error {
 	h, err := openHub(old.cfg, b.store, at, b.now, b.log)
 	if err != nil {
-		return fmt.Errorf("broker: create event hub %s again: %w", old.cfg.Name, err)
+		return fmt.Errorf("broker: open event hub %s again: %w", old.cfg.Name, err)
 	}
 	h.start()
 	b.mu.Lock()

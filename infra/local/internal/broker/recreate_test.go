@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -32,6 +33,71 @@ const (
 	relayed = "hub/ConsumerGroups/relay/Partitions/1"
 	oneByte = "\x00\x53\x75\xa0\x01x"
 )
+
+// TestHoldHub: a hub that is held is busy for who sends, until it isn't.
+func TestHoldHub(t *testing.T) {
+	b := open(t, testConfig(), store.NewMemory())
+	sink, _, err := b.OpenSink(t.Context(), amqp.Attach{Conn: conn, Address: "hub/Partitions/1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hold := range []bool{true, false} {
+		if err := b.HoldHub("Hub", hold); err != nil {
+			t.Fatal(err)
+		}
+		told := make(chan error, 1)
+		sink.Transfer(amqp.Transfer{Payload: []byte(oneByte)}, func(err error) { told <- err })
+		if err := <-told; hold {
+			wantCondition(t, "a send", err, amqp.CondServerBusy)
+		} else if err != nil {
+			t.Errorf("a send after it: %v", err)
+		}
+	}
+	// A link to a hub that was held, and is gone, ends.
+	if err := errors.Join(b.HoldHub("hub", true), b.RecreateHub("hub")); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	sink.Transfer(amqp.Transfer{Payload: []byte(oneByte)}, func(err error) { told <- err })
+	if detach := new(amqp.DetachError); !errors.As(<-told, &detach) {
+		t.Error("a link to the old hub is still told that it is busy")
+	}
+	wantCondition(t, "an unknown hub", b.HoldHub("other", true), amqp.CondNotFound)
+}
+
+// TestRecreateHubIf: a hub that may not be recreated stays as it was, and one
+// that may not only once it takes no more events has lost its links alone.
+func TestRecreateHubIf(t *testing.T) {
+	b := open(t, testConfig(), store.NewMemory())
+	first := created(t, b)
+	send(t, b, "hub/Partitions/1", "a", "b", "c")
+	for agreed := range 2 {
+		p := receiver(t, b, amqp.Attach{Address: relayed})
+		asked := 0
+		done, err := b.RecreateHubIf("hub", func(ends []int64) bool {
+			if len(ends) < 2 || ends[0] != 0 || ends[1] != 3 {
+				t.Errorf("asked for the ends %v", ends)
+			}
+			asked++
+			return asked <= agreed
+		})
+		if done || err != nil || asked != agreed+1 {
+			t.Fatalf("recreated %v, %v, asked %d times", done, err, asked)
+		}
+		p.mu.Lock()
+		if ended := p.detached != nil; ended != (agreed > 0) {
+			t.Errorf("agreed %d times: links have ended: %v", agreed, ended)
+		}
+		p.mu.Unlock()
+		if got := read(t, b, "1"); got["last_enqueued_sequence_number"] != int64(2) || !created(t, b).Equal(first) {
+			t.Errorf("the hub has changed: %v", got)
+		}
+	}
+	send(t, b, "hub/Partitions/1", "d")
+	q := receiver(t, b, amqp.Attach{Address: relayed})
+	q.give(10)
+	q.wait("all events", func() bool { return len(q.got) == 4 })
+}
 
 // TestRecreateHub: all of the old hub is gone, also after a restart, and its
 // links end.

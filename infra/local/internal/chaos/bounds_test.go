@@ -34,14 +34,6 @@ func bound(t *testing.T, all []Bound, name string) Bound {
 	return all[i]
 }
 
-// byLuck are the faults that a short run may not come to.
-var byLuck = map[fault.Point]bool{
-	fault.HostStop: true, fault.HostStopInRetry: true, fault.HostOwnership: true, fault.HostTwoOwners: true,
-}
-
-// signsByLuck are those of signs.
-var signsByLuck = map[Sign]bool{LeasesLost: true, LateRefused: true, Unacknowledged: true, Rescued: true}
-
 // Ensure that bounds grow with the run, and that only what the chosen faults
 // make impossible has none.
 func TestBoundsGrowWithTheRun(t *testing.T) {
@@ -51,7 +43,7 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 		if small[i].Wanted > b.Wanted || large[i].Wanted < b.Wanted {
 			t.Errorf("%s: %d, %d, %d", b.Name, small[i].Wanted, b.Wanted, large[i].Wanted)
 		}
-		if b.Wanted == 0 && !byLuck[b.point] && !signsByLuck[b.sign] {
+		if b.Wanted == 0 {
 			t.Errorf("the usual run has no bound for %s", b.Name)
 		}
 	}
@@ -66,7 +58,7 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 	none := breaking(1500, 45*time.Second)
 	none.Faults = fault.Plan{}
 	for _, b := range none.bounds(0) {
-		if b.point != "" || b.sign != "" {
+		if b.point != "" || b.sign != "" && b.sign != Outside {
 			t.Errorf("without faults there is a bound for %s", b.Name)
 		}
 	}
@@ -96,7 +88,8 @@ func TestABoundThatIsNotMetFails(t *testing.T) {
 		"kills of the tree": func(s *seen) { s.kills = 0 },
 		"crash points":      func(s *seen) { s.points = 0 },
 		string(GapsFilled): func(s *seen) {
-			s.signs = map[Sign]int{Unacknowledged: 9, LeasesLost: 9, LeasesTaken: 90, DeadLetters: 9, Rescued: 9, LateRefused: 9, UnknownUndone: 9}
+			s.signs = map[Sign]int{Unacknowledged: 9, LeasesLost: 9, LeasesTaken: 90, DeadLetters: 9, Rescued: 9, LateRefused: 9, UnknownUndone: 9,
+				Repeated: 9, Recreated: 9, Outside: 90, Pickups: 9}
 		},
 		"amqp.drop": func(s *seen) { s.faults[fault.AMQPDrop] = fault.Count{Asked: 1000} },
 	} {
@@ -112,6 +105,22 @@ func TestABoundThatIsNotMetFails(t *testing.T) {
 			t.Errorf("the table does not show it:\n%s", text.String())
 		}
 		enough.faults[fault.AMQPDrop] = fault.Count{Asked: 1000, Hit: 1000}
+	}
+}
+
+// Ensure that a rule without anything to check is no proof, where each can have
+// something.
+func TestARuleThatChecksNothingProvesNothing(t *testing.T) {
+	rules := []string{"flights", "sizes"}
+	if b := breaking(1500, 45*time.Second).unchecked(rules); len(b) != 2 || b[0].Met() || !strings.Contains(b[0].Name, "flights") {
+		t.Errorf("bounds %+v", b)
+	}
+	some := breaking(1500, 45*time.Second)
+	some.Faults = fault.Plan{Rates: map[fault.Point]float64{fault.CosmosSlow: 0.1}}
+	for _, c := range []Config{breaking(100, 45*time.Second), some} {
+		if b := c.unchecked(rules); len(b) != 0 {
+			t.Errorf("bounds %+v", b)
+		}
 	}
 }
 
@@ -136,7 +145,7 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 		load: &load{client: client, ledger: book, tally: tally}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := r.load.run(ctx, ctx, plan(1, c.Deliveries, 100*time.Millisecond, time.Now())); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := r.load.run(ctx, ctx, shortly(c.Deliveries, 100*time.Millisecond)); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	report := r.newReport()

@@ -10,17 +10,21 @@ import (
 
 // How long bursts last: longer than what repeats them away. The SDKs give up
 // within seconds, and Ingest waits for the hub for 5 s under the profile chaos.
-// A lease there lasts 7 s, and is taken over 5 s later at the earliest; the
-// deliveries of a message to a handler that fails are used up after 33 s.
+// A lease there lasts 7 s, and is taken over 5 s later, or 4 s more by a clock
+// that is behind; the deliveries of a message to a handler that fails are used up after 33 s.
 const (
 	shortOutage  = 8 * time.Second
 	longOutage   = 2 * time.Minute
 	outagePart   = 6 // of the run's duration
-	freezeTime   = 15 * time.Second
+	freezeTime   = 17 * time.Second
 	ownersTime   = 12 * time.Second
 	platformTime = 4 * time.Second
 	lettersTime  = 36 * time.Second
+	lateTime     = 10 * time.Second
 )
+
+// lateShare is the share of the calls that are late in a burst.
+const lateShare = 0.25
 
 // partitionShare is the share of the partition keys that one burst takes away.
 const partitionShare = 0.05
@@ -51,6 +55,14 @@ func always(d time.Duration) func(time.Duration) time.Duration {
 
 func noScope(int) []string   { return []string{""} }
 func functions(int) []string { return backends }
+func drones(int) []string    { return []string{dronesBackend} }
+
+// dronesBackend is the function whose effects the world makes final.
+const dronesBackend = "DroneDeliveries"
+
+// others are the instances besides the first, if there are any: that one has the
+// front end and the backends, without which nobody would get on and take over.
+func others(n int) []string { return instances(n)[min(1, n-1):] }
 
 // instances are the names of the instances that serve gives.
 func instances(n int) []string {
@@ -65,10 +77,14 @@ func instances(n int) []string {
 var remedies = []remedy{
 	{fault.CosmosPartition, partitionShare, func(o time.Duration) time.Duration { return max(o, lettersTime) }, noScope},
 	{fault.EventHubsAway, 1, whole, noScope},
+	// The SDK's repeats find nobody who answers, but the hub has the events.
+	{fault.EventHubsSendLost, 1, always(shortOutage), noScope},
 	{fault.ServiceBusAway, 1, whole, noScope},
 	{fault.CosmosAway, 1, whole, noScope},
 	{fault.BackendAway, 1, whole, functions},
-	{fault.HandlerFreeze, 1, always(freezeTime), instances},
+	{fault.BackendAway, 1, always(shortOutage), drones},
+	{fault.BackendLate, lateShare, always(lateTime), noScope},
+	{fault.HandlerFreeze, 1, always(freezeTime), others},
 	{fault.HostTwoOwners, 1, always(ownersTime), instances},
 	{fault.BackendForbidden, 1, always(platformTime), functions},
 	{fault.BackendNotFound, 1, always(platformTime), functions},
@@ -96,6 +112,9 @@ func (c Config) planBursts(start time.Time) []fault.Burst {
 	for _, r := range remedies {
 		room := c.Duration*9/10 - r.takes(outage(c.Duration))
 		at := upTo(random, max(1, room))
+		if r.scopes(1)[0] == dronesBackend && room > leadTime { // there is a story to be told before
+			at = leadTime + upTo(random, room-leadTime)
+		}
 		if c.breaks(r.point) && room > 0 {
 			all = append(all, r.bursts(start.Add(at), outage(c.Duration), c.Instances, random, c.breaks)...)
 		}

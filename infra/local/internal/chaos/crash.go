@@ -28,13 +28,13 @@ type crashes struct {
 }
 
 // armedAtOnce is how many points a plan has.
-const armedAtOnce = 4
+const armedAtOnce = 6
 
 // passings are the latest passings of a point at which a handler dies, by how
 // often the point was armed before: late at first, so that a handler gets some
 // work done before. A point that was armed in vain is rarely passed, and its
 // first passing is taken in the end.
-var passings = []int{40, 8, 1}
+var passings = []int{40, 6, 1}
 
 // crashPoints asks the app's handler for the names of its points.
 func crashPoints(ctx context.Context, handler string) ([]string, error) {

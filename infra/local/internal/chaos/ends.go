@@ -48,3 +48,23 @@ func checkEnds(outcomes []outcome, state func(transactionID string) workflow.Sta
 	}
 	return findings
 }
+
+// checkCancels finds the clients that were told that their cancel has failed, by
+// the answer or by its operation, although it took effect. Where several ask for a
+// transaction's end, one is enough.
+func checkCancels(cancels []cancelled, state func(transactionID string) workflow.State,
+	operation func(operationID string) workflow.OperationState) []Finding {
+	findings := []Finding{}
+	for _, c := range cancels {
+		if !c.alone || state(c.transactionID) != workflow.Cancelled {
+			continue
+		}
+		switch o := operation(c.operationID); {
+		case c.end == wasRefused:
+			findings = append(findings, Finding{c.transactionID, "its cancel was refused, and it is Cancelled"})
+		case c.end == wasAccepted && o != workflow.OperationApplied:
+			findings = append(findings, Finding{c.transactionID, "its cancel " + c.operationID + " is " + string(o) + ", and it is Cancelled"})
+		}
+	}
+	return findings
+}

@@ -23,6 +23,7 @@ type load struct {
 
 	mu       sync.Mutex
 	outcomes []outcome
+	cancels  []cancelled
 	// findings are answers that no client should get.
 	findings []Finding
 }
@@ -32,6 +33,14 @@ type outcome struct {
 	sending
 	transactionID string // "" if it was not accepted
 	end           ending
+}
+
+// cancelled is what a client was told of a cancel.
+type cancelled struct {
+	transactionID string
+	operationID   string // "" if it was not accepted
+	end           ending
+	alone         bool // nobody else asks for the transaction's end
 }
 
 // Finding is something that is not as it should be, and of what.
@@ -96,6 +105,17 @@ func (l *load) carryOut(ctx, patience context.Context, s sending) error {
 // name is what the client calls its delivery.
 func (s *sending) name() string { return s.Request.PackageInfo.PackageID }
 
+// cancels is how many cancels the client asks for.
+func (s *sending) cancels() int {
+	n := 0
+	for _, a := range s.Acts {
+		if a.Kind == workflow.OperationCancel {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *sending) has(when moment) bool {
 	for _, a := range s.Acts {
 		if a.When == when {
@@ -115,7 +135,12 @@ func (l *load) act(ctx, patience context.Context, acting *errgroup.Group, s send
 			if !wait(patience, a.After) {
 				return nil
 			}
-			_, _, err := l.request(ctx, l.changing(a, id))
+			receipt, end, err := l.request(ctx, l.changing(a, id))
+			if a.Kind == workflow.OperationCancel {
+				l.mu.Lock()
+				l.cancels = append(l.cancels, cancelled{id, receipt.OperationID, end, s.cancels() == 1})
+				l.mu.Unlock()
+			}
 			return err
 		})
 	}

@@ -119,6 +119,11 @@ func refuse(w http.ResponseWriter, status int, id, detail string) {
 	json.NewEncoder(w).Encode(map[string]string{"title": http.StatusText(status), "detail": detail, "transactionId": id})
 }
 
+// shortly is a plan of so many deliveries within that time.
+func shortly(deliveries int, within time.Duration) []sending {
+	return mixture{seed: 5, name: "5", deliveries: deliveries, until: within, start: start}.plan()
+}
+
 // loaded sends a plan of deliveries to the service, by clients of that patience.
 func loaded(t *testing.T, s *service, deliveries int, patience time.Duration) (*load, []invariant.LedgerEntry) {
 	t.Helper()
@@ -139,7 +144,7 @@ func loaded(t *testing.T, s *service, deliveries int, patience time.Duration) (*
 	defer cancel()
 	patient, lose := context.WithTimeout(ctx, patience)
 	defer lose()
-	if err := l.run(ctx, patient, plan(5, deliveries, 200*time.Millisecond, start)); err != nil {
+	if err := l.run(ctx, patient, shortly(deliveries, 200*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if err := book.close(); err != nil {
@@ -240,7 +245,7 @@ func TestLoadGivesUp(t *testing.T) {
 	l := &load{client: client, ledger: book, tally: newTally()}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := l.run(ctx, ctx, plan(5, MinDeliveries, 50*time.Millisecond, start)); err != nil {
+	if err := l.run(ctx, ctx, shortly(MinDeliveries, 50*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if c := l.tally.clients(); c.Accepted != 0 || c.GivenUp == 0 || c.GivenUp != c.Sent || len(l.findings) > 0 {
@@ -263,7 +268,7 @@ func TestLoadWithoutALedger(t *testing.T) {
 	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 4})
 	defer client.Close()
 	l := &load{client: client, ledger: book, tally: newTally()}
-	if err := l.run(t.Context(), t.Context(), plan(5, MinDeliveries, time.Millisecond, start)); err == nil || !strings.Contains(err.Error(), "ledger") {
+	if err := l.run(t.Context(), t.Context(), shortly(MinDeliveries, time.Millisecond)); err == nil || !strings.Contains(err.Error(), "ledger") {
 		t.Errorf("error %v, want that of the ledger", err)
 	}
 }

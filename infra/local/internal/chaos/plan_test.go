@@ -8,18 +8,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
+// planned is the plan of a run with all faults, of which the drones' backend goes
+// away after 10 s.
+func planned(seed uint64, deliveries int, duration time.Duration) []sending {
+	c := breaking(deliveries, duration)
+	c.Seed, c.Faults.Seed, c.Faults.Rates[fault.BackendUndoRefused] = seed, seed, 0.05
+	return c.mixture(start, []fault.Burst{
+		{Point: fault.BackendAway, Scope: "Accounts", From: start.Add(2 * time.Second)},
+		{Point: fault.BackendAway, Scope: dronesBackend, From: start.Add(10 * time.Second)},
+	}).plan()
+}
+
 func TestPlanFollowsFromTheSeed(t *testing.T) {
-	first := plan(7, 300, time.Minute, start)
-	if diff := cmp.Diff(first, plan(7, 300, time.Minute, start)); diff != "" {
+	first := planned(7, 300, time.Minute)
+	if diff := cmp.Diff(first, planned(7, 300, time.Minute)); diff != "" {
 		t.Errorf("the same plan differs:\n%s", diff)
 	}
-	if cmp.Equal(first, plan(8, 300, time.Minute, start)) {
+	if cmp.Equal(first, planned(8, 300, time.Minute)) {
 		t.Error("another seed gives the same plan")
 	}
 }
@@ -29,7 +41,7 @@ func TestPlanFollowsFromTheSeed(t *testing.T) {
 func TestPlanHasEverything(t *testing.T) {
 	const deliveries = 400
 	const duration = 30 * time.Second
-	all := plan(1, deliveries, duration, start)
+	all := planned(1, deliveries, duration)
 	kinds := map[workload.Kind]int{}
 	ways := map[string]int{}
 	stories := map[string]int{}
@@ -60,7 +72,7 @@ func TestPlanHasEverything(t *testing.T) {
 		}
 		for _, a := range s.Acts {
 			stories[string(a.Kind)+" "+string(a.When)]++
-			if keys[a.Key] || a.Key == "" {
+			if a.Once != (a.Key == "") || a.Key != "" && keys[a.Key] {
 				t.Errorf("%s: the key %q is taken", s.name(), a.Key)
 			}
 			keys[a.Key] = true
@@ -107,9 +119,62 @@ func TestPlanHasEverything(t *testing.T) {
 	}
 }
 
+// Ensure that the stories that need their moment are there: crowds beyond what a
+// transaction takes, pickups while the drones' backend is away, undos that are
+// refused, and cancels that their clients can't repeat.
+func TestPlanStages(t *testing.T) {
+	const deliveries = 1500
+	c := breaking(deliveries, 45*time.Second)
+	c.Faults.Rates[fault.BackendUndoRefused] = 0.05
+	crowds, meanwhile, refused, once := 0, 0, 0, 0
+	for _, s := range planned(1, deliveries, 45*time.Second) {
+		moves, strangers := 0, 0
+		for _, a := range s.Acts {
+			switch {
+			case a.Stranger != "":
+				strangers++
+			case a.Kind == workflow.OperationReschedule:
+				moves++
+			case a.Once:
+				once++
+			}
+		}
+		switch {
+		case moves > workflow.MaxOperations:
+			crowds++
+			if strangers == 0 {
+				t.Error("nobody errs in the id")
+			}
+		case len(s.Acts) == 1 && s.Kind == workload.Plain:
+			ahead := s.Request.PickupTime.Sub(start.Add(s.At))
+			picked := s.At + time.Duration(float64(ahead)*flightScale)
+			asked := s.At + s.Acts[0].After
+			if s.At < 10*time.Second && asked >= 10*time.Second && asked < picked && picked < 10*time.Second+shortOutage {
+				meanwhile++
+			}
+		case s.Kind == workload.TooHeavy && fault.Chosen(c.Faults, fault.BackendUndoRefused, s.ID):
+			refused++
+		}
+	}
+	if crowds != 1 || meanwhile < deliveries/pickupEvery/2 || refused < deliveries/refusedEvery || once < 30 {
+		t.Errorf("%d crowds, %d pickups meanwhile, %d refused, %d cancels without a key", crowds, meanwhile, refused, once)
+	}
+	first, encore := c.mixture(start, nil), c.encore(start)
+	names := map[string]bool{}
+	for _, s := range slices.Concat(first.plan(), encore.plan()) {
+		if names[s.name()] {
+			t.Fatalf("%s is sent twice", s.name())
+		}
+		names[s.name()] = true
+		if strings.Contains(s.name(), "encore") != (s.At >= c.Duration) || s.At > c.Duration+c.encoreTime() {
+			t.Errorf("%s at %v", s.name(), s.At)
+		}
+	}
+}
+
 // Ensure that small plans have every kind, too.
 func TestPlanThatIsSmall(t *testing.T) {
-	all := plan(3, MinDeliveries, time.Second, start)
+	all := planned(3, MinDeliveries, time.Second)
 	kinds := map[workload.Kind]bool{}
 	for _, s := range all {
 		kinds[s.Kind] = true

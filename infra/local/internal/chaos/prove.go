@@ -12,13 +12,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-const (
-	// lateCalls is after how long no call that a fault has put off arrives any
-	// more: by 2 s at most, as the plan does not say otherwise.
-	lateCalls = 3 * time.Second
-	// collectPause is between two looks at what is stored.
-	collectPause = time.Second
-)
+// collectPause is between two looks at what is stored.
+const collectPause = time.Second
 
 // prove waits until all has come to rest and holds what is stored against what
 // the clients know.
@@ -66,7 +61,8 @@ func (r *run) judge(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	report.Settled, report.Settle = err == nil, time.Since(r.calmAt)
-	if r.c.Faults.Rates[fault.BackendLate] > 0 && !wait(ctx, lateCalls-time.Since(r.calmAt)) {
+	// Then no call arrives any more that a fault has put off.
+	if late := r.c.Faults.Longest(fault.BackendLate) + time.Second; r.c.Faults.Rates[fault.BackendLate] > 0 && !wait(ctx, late-time.Since(r.calmAt)) {
 		return nil, ctx.Err()
 	}
 	if r.c.BeforeCheck != nil {
@@ -139,9 +135,16 @@ func lastEnd(s invariant.Snapshot) time.Time {
 // fill puts the judgement into the report.
 func (r *run) fill(report *Report, s invariant.Snapshot) {
 	states := map[string]workflow.State{}
+	operations := map[string]workflow.OperationState{}
+	for _, o := range s.Outside {
+		operations[o.OperationID] = o.State
+	}
 	for i := range s.Transactions {
 		p := &s.Transactions[i]
 		states[p.ID] = p.State
+		for _, o := range p.Operations {
+			operations[o.ID] = o.State
+		}
 		for _, o := range p.Operations {
 			if report.Operations[o.Kind] == nil {
 				report.Operations[o.Kind] = map[workflow.OperationState]int{}
@@ -159,9 +162,12 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 		report.Crashes = new(r.crashes.coverage())
 	}
 	report.Invariants = invariant.Check(s)
-	report.Bounds = measure(r.bounds, r.seen(report.Invariants.States[workflow.Completed]))
-	report.Findings = slices.Concat([]Finding{}, r.load.findings,
-		checkEnds(r.load.outcomes, func(id string) workflow.State { return states[id] }, r.undoRefused))
+	all := r.seen(report.Invariants.States[workflow.Completed])
+	all.signs[Outside], all.signs[Pickups] = len(s.Outside), s.PickupsMeanwhile()
+	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked())...)
+	state := func(id string) workflow.State { return states[id] }
+	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.load.outcomes, state, r.undoRefused),
+		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))
 	if r.news != nil {
 		news, findings := r.news.check(s)
 		report.News, report.Findings = &news, append(report.Findings, findings...)

@@ -28,7 +28,7 @@ func settled(t *testing.T, views map[string][]string, limit, quiet time.Duration
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		id := strings.Replace(strings.TrimPrefix(r.URL.Path, "/api/deliveryrequests/"), "/operations", "", 1)
 		if len(views[id]) == 0 {
 			w.WriteHeader(http.StatusNotFound)
 			return
@@ -53,9 +53,9 @@ func TestSettling(t *testing.T) {
 	at := func(id, operation string) invariant.LedgerEntry {
 		return invariant.LedgerEntry{TransactionID: id, OperationID: operation}
 	}
-	running, done := `{"state":"Running"}`, `{"state":"Completed","operations":[{"id":"a","state":"Applied"}]}`
+	running, done := `{"state":"Running"}`, `{"id":"t","state":"Completed","operations":[{"id":"a","state":"Applied"}]}`
 	stuck := `{"state":"Stuck"}`
-	both := `{"state":"Cancelled","operations":[{"id":"a","state":"Superseded"},{"id":"b","state":"Applied"}]}`
+	both := `{"id":"t","state":"Cancelled","operations":[{"id":"a","state":"Superseded"},{"id":"b","state":"Applied"}]}`
 	for name, c := range map[string]struct {
 		views   map[string][]string
 		entries []invariant.LedgerEntry
@@ -70,6 +70,8 @@ func TestSettling(t *testing.T) {
 		"stuck":              {map[string][]string{"t": {stuck}}, []invariant.LedgerEntry{at("t", "a")}, false},
 		"stuck with a cause": {map[string][]string{"refused": {stuck}}, []invariant.LedgerEntry{at("refused", "a")}, true},
 		"nothing":            {nil, nil, true},
+		"outside":            {map[string][]string{"t": {done}, "t/b": {`{"id":"b","state":"Pending"}`, `{"id":"b","state":"Refused"}`}}, []invariant.LedgerEntry{at("t", "a"), at("t", "b")}, true},
+		"outside, open":      {map[string][]string{"t": {done}, "t/b": {`{"id":"b","state":"Pending"}`}}, []invariant.LedgerEntry{at("t", "a"), at("t", "b")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +105,8 @@ func TestAtRest(t *testing.T) {
 		"dead letter":  {invariant.Snapshot{Queues: []invariant.Queue{{DeadLetters: 1}}}, false},
 		"later wake":   {invariant.Snapshot{Queues: []invariant.Queue{{Scheduled: 1}}}, true},
 		"poison":       {invariant.Snapshot{Poison: []string{"a"}}, false},
-		"found poison": {invariant.Snapshot{Poison: []string{"a"}, Quarantine: make([]quarantine.Entry, 2)}, true},
+		"other things": {invariant.Snapshot{Poison: []string{"a"}, Quarantine: make([]quarantine.Entry, 2)}, false},
+		"found poison": {invariant.Snapshot{Poison: []string{invariant.BodyHash([]byte("a"))}, Quarantine: []quarantine.Entry{{}, {Body: "a"}}}, true},
 	} {
 		if got := atRest(c.snapshot); got != c.want {
 			t.Errorf("%s: at rest %v", name, got)
@@ -151,6 +154,32 @@ func TestEnds(t *testing.T) {
 	}
 	if !slices.Equal(ids, []string{"undone", "flown"}) {
 		t.Errorf("found %v", ids)
+	}
+}
+
+// Ensure that no client is told that its cancel has failed if it took effect.
+func TestCancelsAreToldAsTheyEnd(t *testing.T) {
+	states := map[string]workflow.State{"done": workflow.Cancelled, "not": workflow.Completed}
+	operations := map[string]workflow.OperationState{"applied": workflow.OperationApplied, "refused": workflow.OperationRefused}
+	for _, c := range []struct {
+		told cancelled
+		ok   bool
+	}{
+		{cancelled{"done", "applied", wasAccepted, true}, true},
+		{cancelled{"done", "refused", wasAccepted, true}, false},
+		{cancelled{"done", "unknown", wasAccepted, true}, false},
+		{cancelled{"done", "refused", wasAccepted, false}, true}, // another's has taken effect
+		{cancelled{"done", "", wasRefused, true}, false},
+		{cancelled{"done", "", wasRefused, false}, true},
+		{cancelled{"done", "", wasUnanswered, true}, true},
+		{cancelled{"not", "refused", wasAccepted, true}, true},
+		{cancelled{"not", "", wasRefused, true}, true},
+	} {
+		found := checkCancels([]cancelled{c.told}, func(id string) workflow.State { return states[id] },
+			func(id string) workflow.OperationState { return operations[id] })
+		if (len(found) == 0) != c.ok {
+			t.Errorf("%+v: %+v", c.told, found)
+		}
 	}
 }
 

@@ -61,6 +61,13 @@ func (l *load) changing(a act, id string) question {
 			return status == http.StatusConflict || a.When == beside && status == http.StatusNotFound
 		},
 	}
+	if a.Stranger != "" {
+		id = a.Stranger
+		q.name, q.expected = id, func(status int) bool { return status == http.StatusNotFound }
+	}
+	if a.Once {
+		q.ask = func(ctx context.Context) (workload.Receipt, error) { return l.client.CancelOnce(ctx, id) }
+	}
 	if a.Kind == workflow.OperationReschedule {
 		q.ask = func(ctx context.Context) (workload.Receipt, error) {
 			return l.client.Reschedule(ctx, id, a.Key, a.Change)

@@ -45,6 +45,7 @@ type run struct {
 	bounds  []Bound    // without what was seen
 	plan    fault.Plan // in force
 	begun   time.Time  // when the storm began
+	encore  bool       // the storm has gone on when its time was up
 	crashes *crashes   // nil if the app has no crash points
 	armed   time.Time  // when crash points were armed last
 	news    *receiver  // nil if the app does not tell of ends

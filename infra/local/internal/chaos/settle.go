@@ -79,7 +79,13 @@ func (s *settling) look(ctx context.Context, open map[string][]string) error {
 			if err != nil {
 				return fmt.Errorf("look at transaction %s: %w", id, err)
 			}
-			if v.Ended(operations...) || workflow.State(v.State) == workflow.Stuck && s.stuckFor(id) {
+			over := workflow.State(v.State) == workflow.Stuck && s.stuckFor(id)
+			if !over {
+				if over, err = s.ended(ctx, v, operations); err != nil {
+					return fmt.Errorf("look at transaction %s: %w", id, err)
+				}
+			}
+			if over {
 				mu.Lock()
 				ended = append(ended, id)
 				mu.Unlock()
@@ -92,6 +98,34 @@ func (s *settling) look(ctx context.Context, open map[string][]string) error {
 		delete(open, id)
 	}
 	return err
+}
+
+// ended reports whether a transaction has ended with all its operations, those
+// included that it has no room for: they are read one by one.
+func (s *settling) ended(ctx context.Context, v workload.View, operations []string) (bool, error) {
+	if !v.Ended() {
+		return false, nil
+	}
+	inside := map[string]bool{}
+	for _, o := range v.Operations {
+		inside[o.ID] = true
+	}
+	for _, id := range operations {
+		if inside[id] {
+			continue
+		}
+		o, err := s.client.Operation(ctx, v.ID, id)
+		if workload.Status(err) == http.StatusNotFound {
+			return false, nil // lost, or not there yet
+		}
+		if err != nil {
+			return false, err
+		}
+		if o.State == string(workflow.OperationPending) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // atRest reports whether nothing in a snapshot is on its way: what no client
@@ -108,5 +142,5 @@ func atRest(s invariant.Snapshot) bool {
 			return false
 		}
 	}
-	return len(s.Quarantine) >= len(s.Poison)
+	return s.PoisonSetAside()
 }

@@ -25,10 +25,15 @@ const (
 	Rescued        Sign = "operations of dead letters put on record"
 	LateRefused    Sign = "late calls that met a tombstone"
 	UnknownUndone  Sign = "undone, whether it was done or not"
+	Repeated       Sign = "cancels that the host sent again"
+	Recreated      Sign = "recreated hubs that Relay noticed"
+	Outside        Sign = "operations kept outside of their transaction"
+	Pickups        Sign = "pickups while an operation was on its way"
 )
 
 // logged are the lines of the log, by their text and what else must be in them,
-// that a sign is read from. Unacknowledged is what clients see.
+// that a sign is read from. Unacknowledged is what clients see, and Outside and
+// Pickups are read from what is stored in the end.
 var logged = []struct {
 	sign       Sign
 	text, also string
@@ -40,6 +45,8 @@ var logged = []struct {
 	{Rescued, "operation of a dead letter put on record", ""},
 	{LateRefused, host.LateCall, `"status":410`},
 	{UnknownUndone, "undone, whether it was done or not", ""},
+	{Repeated, host.Repeated, `"request":"DELETE /api/deliveryrequests/`},
+	{Recreated, "the hub was recreated", ""},
 }
 
 // signs reads the log of the tree while it is written. A tree that is killed

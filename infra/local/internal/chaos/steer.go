@@ -27,7 +27,7 @@ const (
 
 // aids are the faults that bring a sign about: rates to be raised, and bursts.
 var aids = map[Sign][]fault.Point{
-	Unacknowledged: {fault.EventHubsAway},
+	Unacknowledged: {fault.EventHubsSendLost},
 	GapsFilled:     {fault.HostStopInRetry},
 	LeasesLost:     {fault.HandlerFreeze},
 	LeasesTaken:    {fault.HandlerKill},
@@ -35,6 +35,8 @@ var aids = map[Sign][]fault.Point{
 	Rescued:        {fault.CosmosPartition},
 	LateRefused:    {fault.BackendLate},
 	UnknownUndone:  {fault.BackendAnswerLost, fault.BackendReset},
+	Repeated:       {fault.HandlerKill},
+	Recreated:      {fault.EventHubsRecreated},
 }
 
 // steered returns the plan that helps what lags behind its bound: its rate is
@@ -68,23 +70,51 @@ func (c Config) lags(b Bound, elapsed time.Duration) bool {
 	return float64(b.Seen) < float64(b.Wanted)*min(1, share/paceShare)
 }
 
-// help makes a fault more frequent. What is refused for good stays as it is: the
-// judgement goes by its rate.
+// help makes a fault more frequent, and lets a burst of it begin if it has any.
+// What is refused for good stays as it is: the judgement goes by its rate.
 func (c Config) help(plan *fault.Plan, p fault.Point, s situation) {
-	info, _ := fault.Lookup(p)
-	rate := c.Faults.Rates[p]
-	switch {
-	case !c.breaks(p) || p == fault.BackendUndoRefused:
-	case rate > 0 && info.Act:
-		plan.Rates[p] = max(rate, min(mostActs, boost*rate))
-	case rate > 0:
-		plan.Rates[p] = max(rate, min(mostOften, boost*rate))
-	case !slices.ContainsFunc(plan.Bursts, func(b fault.Burst) bool { return b.Point == p && b.Until().After(s.now) }):
-		i := slices.IndexFunc(remedies, func(r remedy) bool { return r.point == p })
-		left := c.Duration - s.now.Sub(s.begun)
-		if i >= 0 && remedies[i].takes(outage(c.Duration)) < left {
-			random := rand.New(rand.NewPCG(c.Seed, uint64(s.now.Sub(s.begun))))
-			plan.Bursts = append(plan.Bursts, remedies[i].bursts(s.now, outage(c.Duration), c.Instances, random, c.breaks)...)
-		}
+	if !c.breaks(p) || p == fault.BackendUndoRefused {
+		return
 	}
+	info, _ := fault.Lookup(p)
+	rate, most := c.Faults.Rates[p], mostOften
+	if info.Act {
+		most = mostActs
+	}
+	if rate > 0 {
+		plan.Rates[p] = max(rate, min(most, boost*rate))
+	}
+	i := slices.IndexFunc(remedies, func(r remedy) bool { return r.point == p })
+	coming := slices.ContainsFunc(plan.Bursts, func(b fault.Burst) bool { return b.Point == p && b.Until().After(s.now) })
+	if i < 0 || coming || remedies[i].takes(outage(c.Duration)) >= s.left(c) {
+		return
+	}
+	random := rand.New(rand.NewPCG(c.Seed, uint64(s.now.Sub(s.begun))))
+	plan.Bursts = append(plan.Bursts, remedies[i].bursts(s.now, outage(c.Duration), c.Instances, random, c.breaks)...)
+}
+
+// left is how long the storm goes on: when the time is up and something is still
+// to be seen, for an encore.
+func (s situation) left(c Config) time.Duration {
+	end := c.Duration
+	if s.now.Sub(s.begun) >= end {
+		end += c.encoreTime()
+	}
+	return end - s.now.Sub(s.begun)
+}
+
+// longestEncore is as long as the longest burst takes, and what it brings about.
+const longestEncore = 75 * time.Second
+
+// encoreTime is how long the storm goes on at most for what is missing when its
+// time is up.
+func (c Config) encoreTime() time.Duration { return min(longestEncore, c.Duration*5/3) }
+
+// missing returns what is still below its bound and may come yet. How many are
+// Completed, and what else is read from what is stored, nobody knows before the
+// end.
+func missing(bounds []Bound) []Bound {
+	return slices.DeleteFunc(slices.Clone(bounds), func(b Bound) bool {
+		return b.Met() || b.Name == boundCompleted || b.sign == Outside || b.sign == Pickups
+	})
 }

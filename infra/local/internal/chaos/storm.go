@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -68,13 +69,13 @@ func (r *run) storm(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, services.Close()) }()
 	r.c.Notice(fmt.Sprintf("sending %d deliveries in %v under faults, seed %d", r.c.Deliveries, r.c.Duration, r.c.Seed))
 
-	limited, stop := context.WithTimeout(ctx, r.c.Duration+r.c.Settle)
+	limited, stop := context.WithTimeout(ctx, r.c.Duration+r.c.encoreTime()+r.c.Settle)
 	defer stop()
-	patience, lose := context.WithTimeout(limited, r.c.Duration)
+	patience, lose := context.WithCancel(limited)
 	defer lose()
 	group, working := errgroup.WithContext(limited)
 	group.Go(func() error {
-		return r.load.run(working, patience, plan(r.c.Seed, r.c.Deliveries, r.c.Duration, time.Now()))
+		return r.load.run(working, patience, slices.Concat(r.c.mixture(r.begun, r.plan.Bursts).plan(), r.c.encore(r.begun).plan()))
 	})
 	group.Go(func() error { return spread(working, r.poison, services.Put) })
 	group.Go(func() error { return openAccounts(patience, "http://"+r.at.HTTP) })
@@ -84,7 +85,9 @@ func (r *run) storm(ctx context.Context) (err error) {
 		close(w.done)
 	}()
 
-	if err := r.breakAll(limited, patience, w); err != nil {
+	err = r.breakAll(limited, w)
+	lose()
+	if err != nil {
 		stop()
 		<-w.done // fails because of this
 		return err
@@ -117,8 +120,9 @@ func (r *run) died() error {
 }
 
 // breakAll breaks from outside what is to be broken, and steers what breaks from
-// within, until patience ends; then it ends all faults. It fails with the work.
-func (r *run) breakAll(ctx, patience context.Context, w *work) error {
+// within, until the time is up, and for an encore as long as something is missing;
+// then it ends all faults. It fails with the work.
+func (r *run) breakAll(ctx context.Context, w *work) error {
 	kills := planKills(r.c.Seed, r.c.TreeKills, r.c.Duration)
 	tick := time.NewTicker(stormTick)
 	defer tick.Stop()
@@ -132,11 +136,8 @@ func (r *run) breakAll(ctx, patience context.Context, w *work) error {
 			}
 			working = nil // all is answered, and the time is not up yet
 			continue
-		case <-patience.Done():
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return r.calm(ctx)
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-r.tree.failed():
 			return r.died()
 		case <-tick.C:
@@ -158,8 +159,33 @@ func (r *run) breakAll(ctx, patience context.Context, w *work) error {
 				return err
 			}
 			r.show(Sending, 0)
+			if r.over() {
+				return r.calm(ctx)
+			}
 		}
 	}
+}
+
+// over reports whether the storm is to end: its time is up, and nothing is missing
+// or the encore's time is up as well.
+func (r *run) over() bool {
+	elapsed := time.Since(r.begun)
+	if elapsed < r.c.Duration {
+		return false
+	}
+	left := missing(measure(r.bounds, r.seen(0)))
+	if len(left) == 0 || elapsed >= r.c.Duration+r.c.encoreTime() {
+		return true
+	}
+	if !r.encore {
+		r.encore = true
+		var names []string
+		for _, b := range left {
+			names = append(names, fmt.Sprintf("%s (%d of %d)", b.Name, b.Seen, b.Wanted))
+		}
+		r.c.Notice(fmt.Sprintf("the time is up, and it goes on for up to %v, since too little has been seen of: %s", r.c.encoreTime(), strings.Join(names, ", ")))
+	}
+	return false
 }
 
 // steer puts another plan in force if something lags behind its bound, or does
@@ -203,7 +229,24 @@ func (r *run) arm() error {
 		return nil
 	}
 	r.armed = time.Now()
+	if r.sparing() {
+		return r.crashes.disarm()
+	}
 	return r.crashes.arm()
+}
+
+// sparing reports whether handlers are to live for a while: enough have died by
+// now, and there is something that they have to live for, accepted requests or what
+// an encore is for.
+func (r *run) sparing() bool {
+	if r.begun.IsZero() {
+		return false
+	}
+	lags := map[string]bool{}
+	for _, b := range measure(r.bounds, r.seen(0)) {
+		lags[b.Name] = r.c.lags(b, time.Since(r.begun))
+	}
+	return !lags[boundCrashes] && (r.encore || lags[boundAccepted])
 }
 
 // arming goes on arming crash points until do has ended. A tree that ends by

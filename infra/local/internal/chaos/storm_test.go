@@ -47,6 +47,41 @@ func TestKillsFollowFromTheSeed(t *testing.T) {
 	}
 }
 
+// Ensure that handlers live for what is missing, once enough of them have died.
+func TestHandlersAreSpared(t *testing.T) {
+	bounds := []Bound{{Name: boundAccepted, Wanted: 100}, {Name: boundCrashes, Wanted: 2}}
+	for name, s := range map[string]struct {
+		elapsed  time.Duration
+		accepted int
+		points   int
+		encore   bool
+		want     bool
+	}{
+		"too early to tell":          {2 * time.Second, 0, 0, false, false},
+		"all goes well":              {20 * time.Second, 90, 2, false, false},
+		"nothing is accepted":        {20 * time.Second, 0, 2, false, true},
+		"neither dies":               {20 * time.Second, 0, 0, false, false},
+		"an encore":                  {50 * time.Second, 100, 2, true, true},
+		"an encore for crash points": {50 * time.Second, 100, 1, true, false},
+		"before the storm has begun": {0, 0, 0, false, false},
+	} {
+		c, _ := steering(t, 4)
+		for n := range s.points {
+			c.hits[c.points[n]] = 1
+		}
+		r := &run{c: breaking(100, 45*time.Second), bounds: bounds, tally: newTally(), faults: newFaults(), signs: newSigns(""), crashes: c, encore: s.encore}
+		for range s.accepted {
+			r.tally.request(wasAccepted, 0)
+		}
+		if s.elapsed > 0 {
+			r.begun = time.Now().Add(-s.elapsed)
+		}
+		if got := r.sparing(); got != s.want {
+			t.Errorf("%s: spared %v", name, got)
+		}
+	}
+}
+
 // Ensure that no version of the app will ever be able to read a poison event.
 func TestPoisonIsUnreadable(t *testing.T) {
 	all := planPoison(3, 1000, time.Minute)

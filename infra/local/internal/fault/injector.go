@@ -134,7 +134,7 @@ func (in *Injector) Wait(p Point) time.Duration {
 		return 0
 	}
 	part := float64(1+roll(now.Seed, p, in.instance+" wait", n)) / scale
-	return max(time.Millisecond, time.Duration(part*float64(now.slow())))
+	return max(time.Millisecond, time.Duration(part*float64(now.Longest(p))))
 }
 
 // HitKey reports whether the point is hit for whatever key names. The answer is

@@ -15,8 +15,8 @@ type Plan struct {
 	// Rates are, by point, the share of its opportunities that are hit, from 0
 	// to 1; of an act, how often it is done in a minute on average, up to 600.
 	Rates map[Point]float64 `json:"rates"`
-	// SlowSeconds is the longest time that a slow point waits, and after which
-	// a late call arrives at the latest. 0 means 2 s.
+	// SlowSeconds is the longest time that a slow point waits; 0 means 2 s. A late
+	// call arrives LateFactor times as late at the latest.
 	SlowSeconds float64 `json:"slowSeconds,omitempty"`
 	// Bursts are on top of the rates.
 	Bursts []Burst `json:"bursts,omitempty"`
@@ -69,11 +69,21 @@ func All(seed uint64) Plan {
 	return p
 }
 
-func (p Plan) slow() time.Duration {
-	if p.SlowSeconds == 0 {
-		return defaultSlow
+// LateFactor is how much longer than a slow call a late one takes at most: so
+// long that a workflow whose retries have failed, or whose client has changed his
+// mind, has undone by then what the call was to do.
+const LateFactor = 8
+
+// Longest is the longest time that a point waits.
+func (p Plan) Longest(point Point) time.Duration {
+	slow := defaultSlow
+	if p.SlowSeconds != 0 {
+		slow = time.Duration(p.SlowSeconds * float64(time.Second))
 	}
-	return time.Duration(p.SlowSeconds * float64(time.Second))
+	if point == BackendLate {
+		return LateFactor * slow
+	}
+	return slow
 }
 
 // threshold is what a roll for a point must be below for the point to be hit.

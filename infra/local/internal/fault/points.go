@@ -23,6 +23,9 @@ const (
 	EventHubsBusy     Point = "eventhubs.busy"     // a send is rejected with server-busy
 	EventHubsSendLost Point = "eventhubs.sendlost" // a batch is stored, the connection cut instead of the answer
 	EventHubsAway     Point = "eventhubs.away"     // no link opens, every link ends that is used
+	// EventHubsRecreated is an act: the hub is deleted and created again, once
+	// Relay has handed over all that was in it.
+	EventHubsRecreated Point = "eventhubs.recreated"
 
 	CosmosThrottle    Point = "cosmos.throttle"    // 429 with x-ms-retry-after-ms
 	CosmosUnavailable Point = "cosmos.unavailable" // 503, nothing done
@@ -86,6 +89,7 @@ var Points = []Info{
 	{EventHubsBusy, "a send is rejected with server-busy", false, false, 0.02},
 	{EventHubsSendLost, "a batch is stored, the connection is cut instead of the answer", false, false, 0.01},
 	{EventHubsAway, "the hub is away: no link opens, every link ends that is used", false, false, 0},
+	{EventHubsRecreated, "the hub is deleted and created again, once nothing in it waits for Relay", true, false, 2},
 	{CosmosThrottle, "429 with a time to wait", false, false, 0.02},
 	{CosmosUnavailable, "503, nothing done", false, false, 0.005},
 	{CosmosTimeout, "408, done or not", false, false, 0.005},

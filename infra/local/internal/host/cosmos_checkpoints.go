@@ -189,6 +189,32 @@ func (s *cosmosCheckpoints) SetCheckpoint(ctx context.Context, c azeventhubs.Che
 	return nil
 }
 
+// ForgetCheckpoints deletes all checkpoints in a container of
+// NewCosmosCheckpoints, but no ownership: what an operator does after a hub was
+// recreated, so that triggers begin anew. A trigger that works on a batch of the
+// old hub may still store its end.
+func ForgetCheckpoints(ctx context.Context, container *azcosmos.ContainerClient) error {
+	pager := container.NewQueryItemsPager("SELECT * FROM c WHERE c.kind = @kind", azcosmos.NewPartitionKey(), &azcosmos.QueryOptions{
+		QueryParameters: []azcosmos.QueryParameter{{Name: "@kind", Value: kindCheckpoint}},
+	})
+	for pager.More() {
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return fmt.Errorf("list checkpoints: %w", err)
+		}
+		for _, item := range page.Items {
+			var d checkpointDocument
+			if err := json.Unmarshal(item, &d); err != nil {
+				return fmt.Errorf("read checkpoint: %w", err)
+			}
+			if _, err := container.DeleteItem(ctx, azcosmos.NewPartitionKeyString(d.ID), d.ID, nil); err != nil && !hasStatus(err, http.StatusNotFound) {
+				return fmt.Errorf("delete checkpoint %s: %w", d.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
 // hasStatus reports whether an error is an answer with one of these statuses.
 func hasStatus(err error, statuses ...int) bool {
 	var resp *azcore.ResponseError

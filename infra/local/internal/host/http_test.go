@@ -268,6 +268,7 @@ func TestDyingHandlerGetsRequestsAgain(t *testing.T) {
 	if first, second := receive(t, seen), receive(t, seen); first == "" || first != second {
 		t.Errorf("invocation ids %q and %q, want one", first, second)
 	}
+	f.logs.until(t, Repeated)
 	resp, err := http.Post(f.url+"/api/t", "", io.MultiReader(strings.NewReader("body")))
 	if err != nil {
 		t.Fatal(err)

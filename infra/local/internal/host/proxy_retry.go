@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,7 @@ func (t *retryBroken) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer context.AfterFunc(t.host.listening, stop)() // a host that stops tries no more
 	body := &untouched{ReadCloser: r.Body}
 	var broken error
+	reached := false
 	for try, wait := 1, proxyWaitMin; ; try, wait = try+1, min(2*wait, proxyWaitMax) {
 		if !body.read.Load() {
 			resp, err := t.send(r, body) // with its own context, which its answer keeps
@@ -50,7 +52,22 @@ func (t *retryBroken) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err := t.host.awaitHandler(ctx); err != nil {
 			return nil, errors.Join(broken, err)
 		}
+		if !reached && !unreached(broken) {
+			reached = true
+			t.host.cfg.Logger.Info(Repeated, "request", r.Method+" "+r.URL.Path, "error", broken)
+		}
 	}
+}
+
+// Repeated is the line of the log for a request that is sent a second time
+// although the handler may have done what it asks for.
+const Repeated = "the request is sent again: the handler has broken it off"
+
+// unreached reports whether the handler can't have seen the request: it could not
+// be connected to.
+func unreached(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 func (t *retryBroken) send(r *http.Request, body *untouched) (*http.Response, error) {

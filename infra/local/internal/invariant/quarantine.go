@@ -41,6 +41,20 @@ func (x *index) endedInQuarantine() map[string]bool {
 	return ended
 }
 
+// PoisonSetAside reports whether all poison is in the quarantine, whatever else is.
+func (s *Snapshot) PoisonSetAside() bool {
+	left := map[string]bool{}
+	for _, hash := range s.Poison {
+		left[hash] = true
+	}
+	for i := range s.Quarantine {
+		if body, err := s.Quarantine[i].Bytes(); err == nil {
+			delete(left, BodyHash(body))
+		}
+	}
+	return len(left) == 0
+}
+
 // checkQuarantine wants the poison to be there, dead letters whose transaction
 // goes on without them, and operations that have ended there. It compares bodies:
 // where an event ends up on the hub, and how often an unacknowledged one is sent,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
@@ -74,6 +75,10 @@ type acts struct {
 	share  time.Duration // instances that do the acts of one plan
 	log    *slog.Logger
 	wg     sync.WaitGroup
+	// lasting counts the acts under way that last: what is frozen must not be
+	// killed before it goes on, and who goes on with partitions must not be
+	// stopped.
+	lasting atomic.Int32
 }
 
 // start runs the loops until ctx ends.
@@ -125,6 +130,8 @@ func (a *acts) lastLoop(ctx context.Context, point fault.Point, name string, do 
 func (a *acts) doUntil(ctx context.Context, until time.Time, point fault.Point, name string, do func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
+	a.lasting.Add(1)
+	defer a.lasting.Add(-1)
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	done := make(chan struct{})
@@ -147,6 +154,14 @@ func (a *acts) doUntil(ctx context.Context, until time.Time, point fault.Point, 
 	return do(ctx)
 }
 
+// hindrance is why an act is not to be done.
+func (a *acts) hindrance() error {
+	if a.lasting.Load() > 0 {
+		return errBeside
+	}
+	return errNoLongerPlanned
+}
+
 // wait waits for the loops.
 func (a *acts) wait() { a.wg.Wait() }
 
@@ -154,6 +169,7 @@ func (a *acts) loop(ctx context.Context, point fault.Point, do func(context.Cont
 	for n := uint64(1); a.pause(ctx, point, n); n++ {
 		err := a.do(ctx, point, do)
 		switch {
+		case errors.Is(err, errBeside):
 		case err == nil:
 			a.faults.Done(point)
 			a.log.Info("fault injection", "act", string(point))
@@ -189,10 +205,14 @@ func (a *acts) pause(ctx context.Context, point fault.Point, n uint64) bool {
 	}
 }
 
-// errNoLongerPlanned ends an act that waits for its moment.
-var errNoLongerPlanned = errors.New("no longer in the plan")
+// What ends an act that waits for its moment.
+var (
+	errNoLongerPlanned = errors.New("no longer in the plan")
+	errBeside          = errors.New("an act that lasts is under way")
+)
 
-// do does an act; it gives up when the plan has it no longer.
+// do does an act; it gives up when the plan has it no longer, and while an act
+// that lasts is under way.
 func (a *acts) do(ctx context.Context, point fault.Point, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -203,14 +223,20 @@ func (a *acts) do(ctx context.Context, point fault.Point, do func(context.Contex
 	watch.Go(func() {
 		tick := time.NewTicker(actsPoll)
 		defer tick.Stop()
-		for a.faults.Interval(point, 1) > 0 {
+		for a.faults.Interval(point, 1) > 0 && a.lasting.Load() == 0 {
 			select {
 			case <-tick.C:
 			case <-done:
 				return
 			}
 		}
-		cancel(errNoLongerPlanned)
+		cancel(a.hindrance())
 	})
-	return do(ctx)
+	if a.lasting.Load() > 0 {
+		return errBeside
+	}
+	if err := do(ctx); err == nil || ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(ctx)
 }

@@ -134,6 +134,50 @@ func TestActsEndWithThePlan(t *testing.T) {
 	})
 }
 
+// Ensure that nothing else is done to an instance while an act lasts: a frozen
+// handler must not be killed before it goes on.
+func TestNothingIsDoneBesideAnActThatLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := fault.New()
+		kill, frozen, waited := &doer{}, 0, make(chan error, 1)
+		var a acts
+		ctx, cancel := context.WithCancel(t.Context())
+		defer a.wait()
+		defer cancel()
+		a.start(ctx, in, 1, doings{
+			fault.HandlerKill: kill.do,
+			fault.HostStopInRetry: func(ctx context.Context) error {
+				<-ctx.Done()
+				if errors.Is(context.Cause(ctx), errBeside) {
+					waited <- errBeside
+				}
+				return ctx.Err()
+			},
+		}, slog.New(slog.DiscardHandler))
+		a.last(ctx, "instance 1", doings{fault.HandlerFreeze: func(ctx context.Context) error {
+			before := kill.done()
+			<-ctx.Done()
+			frozen = kill.done() - before
+			return nil
+		}})
+		p := fault.Plan{Rates: map[fault.Point]float64{fault.HandlerKill: 60, fault.HostStopInRetry: 60}, Bursts: []fault.Burst{
+			{Point: fault.HandlerFreeze, From: time.Now().Add(10 * time.Second), Seconds: 30, Rate: 1},
+		}}
+		if err := in.Set(p); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(41 * time.Second)
+		synctest.Wait()
+		if before := kill.done(); frozen != 0 || before < 5 || len(waited) != 1 {
+			t.Errorf("%d kills, %d of them of a frozen handler; %d who waited were told", before, frozen, len(waited))
+		}
+		<-time.After(20 * time.Second)
+		if n := kill.done(); n < 15 {
+			t.Errorf("%d kills after it", n)
+		}
+	})
+}
+
 // Ensure that an act that lasts is done once in its burst, by the instance that
 // it is for, as soon as it can be, and ends with the burst or with the plan.
 func TestActsThatLast(t *testing.T) {

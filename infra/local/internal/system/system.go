@@ -65,6 +65,8 @@ type System struct {
 	set       map[string]string
 	app       settings.Settings
 	recovery  Recovery
+	acts      acts // on the emulators
+	cancel    context.CancelFunc
 }
 
 // Start starts everything and returns when the app serves.
@@ -136,6 +138,12 @@ func (s *System) startApp(ctx context.Context, c Config, env environment) error 
 		return err
 	}
 	s.endpoints.HTTP = s.Instance.Address()
+	if c.Faults != nil {
+		// The acts outlive the call that starts them: Close ends them.
+		var running context.Context
+		running, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		s.acts.start(running, c.Faults, 1, doings{fault.EventHubsRecreated: s.recreateHub}, c.Logger)
+	}
 	if c.EndpointsFile == "" {
 		return nil
 	}
@@ -212,6 +220,10 @@ func (s *System) Close() error {
 		return nil // which Wait has told
 	}
 	var errs []error
+	if s.cancel != nil {
+		s.cancel()
+		s.acts.wait()
+	}
 	if s.admin != nil {
 		errs = append(errs, s.admin.close())
 	}

@@ -142,6 +142,18 @@ func (c *Client) Cancel(ctx context.Context, id, key string) (Receipt, error) {
 	return r, c.repeat(ctx, http.MethodDelete, transaction(id), key, nil, &r)
 }
 
+// CancelOnce asks for the transaction to be cancelled, without a key: it can't be
+// repeated, and is not. ErrUnanswered is in the chain of the error if nobody can
+// tell whether it was taken.
+func (c *Client) CancelOnce(ctx context.Context, id string) (Receipt, error) {
+	var r Receipt
+	err := c.do(ctx, http.MethodDelete, transaction(id), "", nil, &r)
+	if err != nil && again(err) {
+		err = fmt.Errorf("%w: %w", ErrUnanswered, err)
+	}
+	return r, err
+}
+
 // Reschedule asks for the transaction to be changed. key is the
 // Idempotency-Key.
 func (c *Client) Reschedule(ctx context.Context, id, key string, change Change) (Receipt, error) {
@@ -153,6 +165,12 @@ func (c *Client) Reschedule(ctx context.Context, id, key string, change Change) 
 func (c *Client) Progress(ctx context.Context, id string) (View, error) {
 	var v View
 	return v, c.repeat(ctx, http.MethodGet, transaction(id), "", nil, &v)
+}
+
+// Operation reads an operation of a transaction, which may be kept outside of it.
+func (c *Client) Operation(ctx context.Context, transactionID, id string) (Operation, error) {
+	var o Operation
+	return o, c.repeat(ctx, http.MethodGet, transaction(transactionID)+"/operations/"+url.PathEscape(id), "", nil, &o)
 }
 
 const requests = "/api/deliveryrequests"
