@@ -24,7 +24,12 @@ func expect(d *workflow.Definition, p *workflow.Progress, now time.Time) []Expec
 	add := func(at workflow.Instant, format string, args ...any) {
 		next = append(next, Expectation{At: at, What: fmt.Sprintf(format, args...)})
 	}
+	cancelled := slices.ContainsFunc(p.Operations, func(o workflow.OperationRecord) bool {
+		return o.Kind == workflow.OperationCancel && o.State == workflow.OperationPending
+	})
 	switch {
+	case p.State == workflow.Stuck && p.Cause == "" && cancelled:
+		add(workflow.Instant{}, "nothing by itself: it waits for an operator, whose retry undoes it, since its client has cancelled it meanwhile")
 	case p.State == workflow.Stuck && p.Cause == "":
 		add(workflow.Instant{}, "nothing by itself: it waits for an operator, whose retry goes on with its run")
 	case p.State == workflow.Stuck:

@@ -1,6 +1,8 @@
 package operate_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -47,11 +49,6 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 	if next := w.story().Next; !strings.Contains(next[0].What, "goes on with its run") {
 		t.Errorf("next is %+v", next)
 	}
-	w.Post(workflow.OperationCancel, "t", "op-2", nil)
-	w.Settle()
-	if op := w.want(workflow.Stuck).Operation("op-2"); op.State != workflow.OperationRefused || !strings.Contains(op.Reason, "waits for an operator") {
-		t.Errorf("the cancel is %s (%s)", op.State, op.Reason)
-	}
 	w.Clock.Advance(2 * w.Runner.Budgets.CompleteBy)
 	for _, repeated := range []bool{false, true} {
 		acted, err := w.operate.Retry(t.Context(), "t", ada)
@@ -72,5 +69,79 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 	}
 	if undone {
 		t.Error("something was undone")
+	}
+}
+
+// Ensure that what a client asks of a healthy transaction that is Stuck waits for
+// the operator, and is done with the retry, or refused when it is given up; and
+// that the operator is told what a retry will do.
+func TestWhatIsAskedOfAStuckRunWaits(t *testing.T) {
+	stuck := func(t *testing.T, kind workflow.OperationKind, body json.RawMessage) *world {
+		w := newWorld(t)
+		w.deadLettered()
+		w.Post(kind, "t", "op-2", body)
+		w.Settle()
+		p := w.want(workflow.Stuck)
+		for _, id := range []string{"op-1", "op-2"} {
+			if op := p.Operation(id); op.State != workflow.OperationPending {
+				t.Errorf("%s is %s (%s)", id, op.State, op.Reason)
+			}
+		}
+		return w
+	}
+	retried := func(t *testing.T, w *world) *workflow.Progress {
+		if _, err := w.operate.Retry(t.Context(), "t", ada); err != nil {
+			t.Fatal(err)
+		}
+		w.Settle()
+		return w.Store.Get("t")
+	}
+	states := func(p *workflow.Progress) string {
+		return fmt.Sprint(p.State, " ", p.Operation("op-1").State, " ", p.Operation("op-2").State)
+	}
+
+	w := stuck(t, workflow.OperationCancel, nil)
+	if next := w.story().Next; !strings.Contains(next[0].What, "cancelled") {
+		t.Errorf("next is %+v", next)
+	}
+	if got := states(retried(t, w)); got != "Cancelled Superseded Applied" || len(w.Backends.Live()) > 0 {
+		t.Errorf("a cancel: %s, there is %v", got, w.Backends.Live())
+	}
+
+	w = stuck(t, workflow.OperationReschedule, json.RawMessage(`{"nights":5}`))
+	if p := retried(t, w); states(p) != "Completed Applied Applied" || p.Revision != 2 {
+		t.Errorf("a reschedule: %s, revision %d", states(p), p.Revision)
+	}
+
+	w = stuck(t, workflow.OperationCancel, nil)
+	if _, err := w.operate.GiveUp(t.Context(), "t", ada); err != nil {
+		t.Fatal(err)
+	}
+	if got := states(w.Store.Get("t")); got != "GivenUp Refused Refused" {
+		t.Errorf("given up: %s", got)
+	}
+}
+
+// Ensure that a delivery whose cancel came first, and was dead-lettered until it was
+// Stuck, is not lost.
+func TestADeliveryThatComesWhileStuck(t *testing.T) {
+	w := newWorld(t)
+	p := w.Runner.Definition.New("t", w.Clock.Now(), w.Runner.Budgets.Limits())
+	p.Receive(workflow.Operation{ID: "op-0", Kind: workflow.OperationReschedule, Body: []byte(`{"nights":5}`), AcceptedAt: w.Clock.Now()})
+	if err := p.Stick("4 messages were dead-lettered", w.Clock.Now(), w.Runner.Budgets.Limits()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Store.Create(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Settle()
+	w.want(workflow.Stuck)
+	if _, err := w.operate.Retry(t.Context(), "t", ada); err != nil {
+		t.Fatal(err)
+	}
+	w.Settle()
+	if p := w.want(workflow.Completed); p.Operation("op-1").State != workflow.OperationApplied {
+		t.Errorf("operations %+v", p.Operations)
 	}
 }

@@ -86,7 +86,7 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 			return true, nil
 		}
 		if p.wasCompleted() {
-			return true, d.leaveCompleted(p, reason, t)
+			return true, d.leaveCompleted(p, t)
 		}
 		return true, d.fail(p, CauseFailed, reason, t)
 	}
@@ -97,7 +97,7 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 				op.end(OperationApplied, "", t.Now)
 			}
 		}
-		return true, d.complete(p, "", t)
+		return true, d.complete(p, t)
 	}
 	if !t.Due.Before(p.CompleteBy.Time) {
 		reason := "not completed by " + p.CompleteBy.String()
@@ -119,10 +119,10 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 
 // complete ends a run in which all steps have succeeded. The document has to be
 // there for as long as its client can change the transaction.
-func (d *Definition) complete(p *Progress, reason string, t Turn) error {
+func (d *Definition) complete(p *Progress, t Turn) error {
 	limits := t.Limits
 	limits.DocumentTTL += d.changeableFor(p, t.Now)
-	return p.Complete(reason, t.Now, limits)
+	return p.Complete(d.leftAsItWas(p), t.Now, limits)
 }
 
 // fail ends a run: Rejected when no step has an effect to undo, which holds for

@@ -104,7 +104,7 @@ func (p *Progress) deliver(op Operation, record *OperationRecord) []OutsideOpera
 	}
 	p.Caller = op.Caller
 	outside := p.settleOwner()
-	if p.State == Accepted {
+	if p.State == Accepted || p.State == Stuck && p.Request == nil {
 		p.Request = op.Body
 		if len(op.Body) == 0 {
 			p.Request = json.RawMessage("null")
@@ -190,6 +190,9 @@ func (d *Definition) apply(p *Progress, op *OperationRecord, t Turn) error {
 		op.end(OperationRefused, reason, t.Now)
 		return nil
 	}
+	if p.State == Stuck {
+		return nil // it waits for an operator
+	}
 	switch op.Kind {
 	case OperationCancel:
 		return d.cancel(p, op, t)
@@ -201,7 +204,9 @@ func (d *Definition) apply(p *Progress, op *OperationRecord, t Turn) error {
 
 // refusal tells why the state of the transaction leaves no room for an
 // operation. A cancel may be refused as long as it is being undone for: what it
-// would supersede waits for its end, the delivery and the reschedules.
+// would supersede waits for its end, the delivery and the reschedules. What is
+// Stuck and not being undone goes on with its run when an operator retries it, and
+// does then what its client has asked for meanwhile.
 func (p *Progress) refusal(kind OperationKind) string {
 	switch {
 	case p.State.Final() && p.State != Completed:
@@ -209,7 +214,7 @@ func (p *Progress) refusal(kind OperationKind) string {
 	case p.State != Compensating && p.State != Stuck:
 		return ""
 	case p.Cause == "":
-		return "the transaction can't go on, and waits for an operator"
+		return ""
 	case p.Cause == CauseCancelled && (kind == OperationDeliver || kind == OperationReschedule && p.State == Compensating):
 		return ""
 	}

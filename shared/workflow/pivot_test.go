@@ -101,6 +101,26 @@ func TestCancelAfterThePivot(t *testing.T) {
 		r.cancel("op-3").unwind().undone(happened).resumed("op-3").wantStep("b", workflow.StepSucceeded, workflow.EffectYes, 1)
 		r.advance().want(workflow.Completed)
 	})
+	t.Run("what was left as it was says so again", func(t *testing.T) {
+		r := pivotal(t).finish(ok).finish(ok).finish(ok).reschedule("op-2", `{"a":2,"c":2}`).finish(ok).want(workflow.Running, "c")
+		r.finish(never).want(workflow.Running, "a").finish(later)
+		r.now = r.d.NextAt(r.p, r.now)
+		r.advance().want(workflow.Running, "a").finish(never).want(workflow.Completed)
+		left := r.p.Reason
+		r.cancel("op-3").unwind().undone(happened).resumed("op-3").advance().want(workflow.Completed)
+		if r.p.Reason != left || !strings.Contains(left, "a: "+never.Message) {
+			t.Errorf("the reason is %q, was %q", r.p.Reason, left)
+		}
+		// Until what was left is called again.
+		r.reschedule("op-4", `{"c":3}`).finish(ok).want(workflow.Completed)
+		if r.p.Reason != left {
+			t.Errorf("the reason is %q after a change of something else", r.p.Reason)
+		}
+		r.reschedule("op-5", `{"a":3}`).finish(ok)
+		if r.want(workflow.Completed); r.p.Reason != "" {
+			t.Errorf("the reason is %q, and all is as asked for", r.p.Reason)
+		}
+	})
 	t.Run("the time limit has passed meanwhile", func(t *testing.T) {
 		r := pivotal(t).finish(ok).finish(ok).want(workflow.Running, "c")
 		r.receive(workflow.OperationCancel, "op-2", nil)

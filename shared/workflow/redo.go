@@ -61,12 +61,27 @@ func (d *Definition) putBack(p *Progress, op *OperationRecord, reason string, t 
 // not undone for it: the transaction is Completed as it stands, its steps with
 // the last results that they had, and the refusal stays to be seen, in the step's
 // error and in the transaction's reason.
-func (d *Definition) leaveCompleted(p *Progress, refusal string, t Turn) error {
+func (d *Definition) leaveCompleted(p *Progress, t Turn) error {
 	for _, def := range d.Steps {
 		s := p.Step(def.Name)
+		if s.State != StepRejected {
+			s.Error = nil
+		}
 		s.State, s.NotBefore = StepSucceeded, Instant{}
 	}
-	return d.complete(p, "left as it was, since putting it back was refused: "+refusal, t)
+	return d.complete(p, t)
+}
+
+// leftAsItWas tells of the putting back that was refused, "" if the transaction
+// stands as its client has asked for: the step's error stays until it is called
+// again, whatever is asked for, and refused, in between.
+func (d *Definition) leftAsItWas(p *Progress) string {
+	for _, def := range d.Steps {
+		if s := p.Step(def.Name); s.State == StepSucceeded && s.Error != nil {
+			return "left as it was, since putting it back was refused: " + s.Name + ": " + s.Error.Message
+		}
+	}
+	return ""
 }
 
 // untouched reports whether the step stands as it stood before the rejected
