@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,7 +71,8 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tableHead + "| a | A. | f | TestA in p | undone | undone, leases (seed 2) |\n| b | B. | g | – | – | – |\n"
+	want := fmt.Sprintf(tableHead, 2, 1, 1, 1, 1) +
+		"| a | A. | f | TestA in p | undone | undone, leases (seed 2) |\n| b | B. | g | not noticed | – | – |\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

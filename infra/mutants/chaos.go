@@ -23,6 +23,15 @@ func (b *bench) chaosAll(ctx context.Context, mutants []mutant.Mutant, seeds int
 	if err := b.buildLocal(ctx, plain, ""); err != nil {
 		return nil, err
 	}
+	dir := filepath.Join(b.work, "sound")
+	report, err := b.runChaos(ctx, plain, os.Environ(), dir, 1, nil)
+	if err != nil {
+		return nil, fmt.Errorf("chaos without any fault: %w", err)
+	}
+	if broken := report.broken(); len(broken) > 0 {
+		return nil, fmt.Errorf("chaos without any fault breaks %s: nothing can be told by it", strings.Join(broken, ", "))
+	}
+	_ = os.RemoveAll(dir) // the work folder goes in the end
 	var results []result
 	for _, m := range mutants {
 		r, err := b.chaos(ctx, m, plain, seeds)
@@ -67,18 +76,9 @@ func (b *bench) chaos(ctx context.Context, m mutant.Mutant, local string, seeds 
 	}
 	dir := filepath.Join(b.work, m.Name, "run")
 	for seed := 1; seed <= seeds; seed++ {
-		args := append([]string{"chaos", "-json", "-dir", dir, "-seed", strconv.Itoa(seed), "-settle", "90s"}, m.Chaos...)
-		cmd := exec.CommandContext(ctx, local, args...)
-		cmd.Dir, cmd.Env = b.root, env
-		var stdout, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		ended := cmd.Run()
-		if ctx.Err() != nil {
-			return r, ctx.Err()
-		}
-		report, err := lastReport(stdout.Bytes())
+		report, err := b.runChaos(ctx, local, env, dir, seed, m.Chaos)
 		if err != nil {
-			return r, fmt.Errorf("chaos with mutant %s: %w: %w\n%s", m.Name, err, ended, stderr.Bytes())
+			return r, fmt.Errorf("chaos with mutant %s: %w", m.Name, err)
 		}
 		if broken := report.broken(); len(broken) > 0 {
 			r.killedBy = fmt.Sprintf("%s (seed %d)", strings.Join(broken, ", "), seed)
@@ -88,6 +88,25 @@ func (b *bench) chaos(ctx context.Context, m mutant.Mutant, local string, seeds 
 	}
 	r.why = fmt.Sprintf("no promise was broken in %d runs of chaos; %s was to be", seeds, m.Invariant)
 	return r, nil
+}
+
+// runChaos runs chaos once, with a program and its environment, in a folder of its
+// own. The error says that there was no report.
+func (b *bench) runChaos(ctx context.Context, local string, env []string, dir string, seed int, flags []string) (*report, error) {
+	args := append([]string{"chaos", "-json", "-dir", dir, "-seed", strconv.Itoa(seed), "-settle", "90s"}, flags...)
+	cmd := exec.CommandContext(ctx, local, args...)
+	cmd.Dir, cmd.Env = b.root, env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ended := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	report, err := lastReport(stdout.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w\n%s", err, ended, stderr.Bytes())
+	}
+	return report, nil
 }
 
 // report is what is read of a report of chaos.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,19 +14,24 @@ import (
 // evidencePath is the table that is kept with the tests, in the project.
 const evidencePath = "docs/evidence/mutants.md"
 
-// tableHead is what stands above the table.
+// tableHead is what stands above the table, with its counts.
 const tableHead = `# Mutants
 
 Small faults, each put into a copy of the source, and what noticed it: a test, and for those that break an invariant a run of
 chaos as well, with the invariants that it found broken. Written by ` + "`go run ./infra/mutants -table docs/evidence/mutants.md`" + `,
-and by the same with ` + "`-chaos`" + `; what was not tried, or not noticed, is a dash.
+and by the same with ` + "`-chaos`" + `. A dash is what was not tried yet.
+
+%d mutants: tests kill %d. %d name an invariant; chaos was run with %d of these, and noticed %d.
 
 | mutant | what is wrong with it | file | killed by the test | breaks | chaos found broken |
 |---|---|---|---|---|---|
 `
 
-// untried is the cell of what was not tried, or not noticed.
-const untried = "–"
+// The cells without what noticed a mutant.
+const (
+	untried  = "–"
+	survived = "not noticed"
+)
 
 // writeTable writes a row for each of the mutants: what the results say, or else
 // what the file said before.
@@ -40,14 +46,30 @@ func writeTable(path string, mutants []mutant.Mutant, results []result) error {
 		if r.chaos {
 			into = byChaos
 		}
-		into[r.mutant.Name] = r.killedBy
+		into[r.mutant.Name] = cmp.Or(r.killedBy, survived)
 	}
-	var b strings.Builder
-	b.WriteString(tableHead)
+	var rows strings.Builder
+	tested, naming, run, noticed := 0, 0, 0, 0
 	for _, m := range mutants {
-		b.WriteString(row(m.Name, m.Breaks, m.File, byTests[m.Name], m.Invariant, byChaos[m.Name]))
+		byTest, seen := byTests[m.Name], byChaos[m.Name]
+		if m.Invariant == "" {
+			seen = ""
+		}
+		tested += count(byTest != "" && byTest != survived)
+		naming += count(m.Invariant != "")
+		run += count(seen != "")
+		noticed += count(seen != "" && seen != survived)
+		rows.WriteString(row(m.Name, m.Breaks, m.File, byTest, m.Invariant, seen))
 	}
-	return os.WriteFile(path, []byte(b.String()), 0o644)
+	head := fmt.Sprintf(tableHead, len(mutants), tested, naming, run, noticed)
+	return os.WriteFile(path, []byte(head+rows.String()), 0o644)
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // row writes a row of the table; cells reads it.

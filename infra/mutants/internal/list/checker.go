@@ -11,7 +11,7 @@ func blinded() []mutant.Mutant {
 	var all []mutant.Mutant
 	for _, rule := range []string{
 		"Accepted", "Operations", "Unanswered", "Requests", "History", "Completed", "Carriers", "Schedules", "Contents", "Undone", "Owned",
-		"Journals", "Flights", "Packages", "Grounded", "Drones", "Quarantine", "DeadLetters", "Wakes", "Leases", "Lifetimes", "Notices", "Sizes",
+		"Journals", "Flights", "Packages", "Grounded", "Drones", "Quarantine", "DeadLetters", "Wakes", "Leases", "Lifetimes", "Notices", "Sizes", "Room",
 	} {
 		all = append(all, mutant.Mutant{
 			Name: "blind-for-" + strings.ToLower(rule), Breaks: "The rule check" + rule + " finds nothing.",

@@ -140,7 +140,7 @@ var workflows = []mutant.Mutant{
 		Name: "operations-without-a-bound", Breaks: "A transaction takes any number of operations.",
 		File:   "shared/workflow/operation.go",
 		Before: "case had >= MaxOperations:", After: "case had >= 100*MaxOperations:",
-		Tests: in("./shared/workflow"), Invariant: "sizes",
+		Tests: in("./shared/workflow"),
 	},
 	{
 		Name: "changes-without-a-bound", Breaks: "A transaction takes any number of bytes of changes.",
