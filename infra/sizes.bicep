@@ -13,7 +13,7 @@
 //   bookings      read 2, create 6                                                8
 //   deliveries    read 2, create 6                                                8
 //   assignments   read 2, create 5.5, replace 11                               18.5
-//   drones        query of a page 6, replace 12                                  18
+//   drones        query of a page 6, replace 12 (two indexed paths)              18
 //   checkpoints   replace 11 per batch of Relay's; of 10 events and more        1.1
 // together 144.
 
