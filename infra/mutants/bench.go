@@ -37,7 +37,8 @@ type result struct {
 	mutant   mutant.Mutant
 	chaos    bool   // it was tried with chaos, not with the tests
 	killedBy string // the test, or the invariants and the run; "" if it survived
-	why      string // it counts as survived: also one that is no fault at all, since it does not compile
+	why      string // it was not killed
+	invalid  bool   // there is no verdict: it does not apply or compile, or what is to kill it fails anyway
 }
 
 // testTimeout is for the tests of one package with a fault. A fault may well make
@@ -80,7 +81,7 @@ func (b *bench) testAll(ctx context.Context, mutants []mutant.Mutant, n int) ([]
 		group.Go(func() error {
 			var err error
 			if results[i], err = b.test(ctx, m, sound); err != nil {
-				results[i] = result{mutant: m, why: err.Error()}
+				results[i] = result{mutant: m, why: err.Error(), invalid: true}
 			}
 			if ctx.Err() == nil {
 				b.show(results[i])
@@ -205,13 +206,21 @@ func failedTest(output io.Reader) (string, error) {
 	return failed, nil
 }
 
+// word is what is said of a mutant that was not killed.
+func (r result) word() string {
+	if r.invalid {
+		return "INVALID "
+	}
+	return "SURVIVED"
+}
+
 // show tells of a result as soon as it is there.
 func (b *bench) show(r result) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	word, by := "killed  ", r.killedBy
 	if by == "" {
-		word, by = "SURVIVED", r.why
+		word, by = r.word(), r.why
 	}
 	fmt.Fprintf(b.out, "%s  %-40s %s\n", word, r.mutant.Name, by)
 }

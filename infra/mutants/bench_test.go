@@ -62,6 +62,7 @@ func TestTable(t *testing.T) {
 		{{mutant: a, killedBy: "TestA in p"}, {mutant: b, killedBy: "TestB in p"}},
 		{{mutant: a, chaos: true, killedBy: "undone, leases (seed 2)"}},
 		{{mutant: b}},
+		{{mutant: a, invalid: true}},
 	} {
 		if err := writeTable(path, []mutant.Mutant{a, b}, results); err != nil {
 			t.Fatal(err)

@@ -23,28 +23,42 @@ func (b *bench) chaosAll(ctx context.Context, mutants []mutant.Mutant, seeds int
 	if err := b.buildLocal(ctx, plain, ""); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(b.work, "sound")
-	report, err := b.runChaos(ctx, plain, os.Environ(), dir, 1, nil)
-	if err != nil {
-		return nil, fmt.Errorf("chaos without any fault: %w", err)
-	}
-	if broken := report.broken(); len(broken) > 0 {
-		return nil, fmt.Errorf("chaos without any fault breaks %s: nothing can be told by it", strings.Join(broken, ", "))
-	}
-	_ = os.RemoveAll(dir) // the work folder goes in the end
 	var results []result
+	sound := map[string]error{} // by flags
 	for _, m := range mutants {
-		r, err := b.chaos(ctx, m, plain, seeds)
+		flags := strings.Join(m.Chaos, " ")
+		if _, tried := sound[flags]; !tried {
+			sound[flags] = b.soundChaos(ctx, plain, m.Chaos)
+		}
+		r, err := result{mutant: m, chaos: true}, sound[flags]
+		if err == nil {
+			r, err = b.chaos(ctx, m, plain, seeds)
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			r.why = err.Error()
+			r.why, r.invalid = err.Error(), true
 		}
 		b.show(r)
 		results = append(results, r)
 	}
 	return results, nil
+}
+
+// soundChaos returns an error if a run without any fault breaks a promise: then
+// nothing can be told by such runs.
+func (b *bench) soundChaos(ctx context.Context, local string, flags []string) error {
+	dir := filepath.Join(b.work, "sound")
+	defer os.RemoveAll(dir)
+	report, err := b.runChaos(ctx, local, os.Environ(), dir, 1, flags)
+	if err != nil {
+		return fmt.Errorf("chaos without any mutant: %w", err)
+	}
+	if broken := report.broken(); len(broken) > 0 {
+		return fmt.Errorf("chaos without any mutant breaks %s", strings.Join(broken, ", "))
+	}
+	return nil
 }
 
 // buildLocal builds the local runtime, with the clients and the checker of chaos.

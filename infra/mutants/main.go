@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/mutants/internal/list"
@@ -126,12 +127,12 @@ func summarize(out io.Writer, results []result, took time.Duration) error {
 	for _, r := range results {
 		if r.killedBy == "" {
 			survivors++
-			fmt.Fprintf(out, "SURVIVED %s: %s\n  %s\n", r.mutant.Name, r.mutant.Breaks, r.why)
+			fmt.Fprintf(out, "%s %s: %s\n  %s\n", strings.TrimSpace(r.word()), r.mutant.Name, r.mutant.Breaks, r.why)
 		}
 	}
 	fmt.Fprintf(out, "%d of %d mutants were killed in %v\n", len(results)-survivors, len(results), took.Round(time.Second))
 	if survivors > 0 {
-		return fmt.Errorf("%d mutants survived", survivors)
+		return fmt.Errorf("%d mutants survived or are invalid", survivors)
 	}
 	return nil
 }

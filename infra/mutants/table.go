@@ -42,6 +42,9 @@ func writeTable(path string, mutants []mutant.Mutant, results []result) error {
 	}
 	byTests, byChaos := cells(string(before))
 	for _, r := range results {
+		if r.invalid {
+			continue
+		}
 		into := byTests
 		if r.chaos {
 			into = byChaos

@@ -9,6 +9,7 @@ var backends = []mutant.Mutant{
 		File:   "shared/backendclient/classify.go",
 		Before: "Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: status", After: "Retry: workflow.RetryLater, Effect: workflow.EffectNo, Status: status",
 		Tests: in("./shared/backendclient"), Invariant: "undone",
+		Chaos: faults("backend.answerlost=0.5"),
 	},
 	{
 		Name: "no-tombstone", Breaks: "An undo leaves nothing that refuses a late call.",

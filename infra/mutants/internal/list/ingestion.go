@@ -105,6 +105,7 @@ var relays = []mutant.Mutant{
 		Before: "if err := s.handOver(ctx, b); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t\thandedOver = true",
 		After:  "at.sequence, at.savedAt = last, s.c.Now()\n\t\t\tif _, err := s.save(ctx, b, at); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t\treturn s.handOver(ctx, b)",
 		Tests:  in("./shared/relay"), Invariant: "accepted",
+		Chaos: faults("host.stopinretry=20,servicebus.busy=0.7"),
 	},
 	{
 		Name: "gap-not-filled", Breaks: "What the trigger has skipped stays on the hub.",
