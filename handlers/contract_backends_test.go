@@ -211,7 +211,7 @@ func outageExchanges(t *testing.T, c *contract) {
 		"putAccount": "{}", "putPackage": `{"ownerId":"o","size":"Small","weightKg":1}`, "putBooking": wayBody, "putAssignment": way + detail,
 		"putDelivery": way + `"ownerId":"o","packageId":"p","droneId":"d","pickupTime":` + at + `,"deliverBy":` + at +
 			`,"departAt":` + at + `,"pickupAt":` + at + `,"arriveAt":` + at + `}`,
-		"postConfirmation": `{"confirmationType":"Voice","geoCoordinates":{"latitude":1,"longitude":2}}`, "postNotice": `{"sms":"1"}`,
+		"postConfirmation": confirmationBody, "postRequestConfirmation": confirmationBody, "postNotice": `{"sms":"1"}`,
 		"retryTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody,
 	}
 	queries := map[string]string{

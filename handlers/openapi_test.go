@@ -192,7 +192,7 @@ func (c *contract) unseen() []string {
 func TestContractIsKept(t *testing.T) {
 	c := loadContract(t)
 	for _, suite := range []func(*testing.T, *contract){
-		requestExchanges, refusedExchanges, progressExchanges, accountExchanges, packageExchanges,
+		requestExchanges, refusedExchanges, progressExchanges, trackingExchanges, accountExchanges, packageExchanges,
 		bookingExchanges, assignmentExchanges, deliveryExchanges, operationsExchanges, healthExchanges, outageExchanges, callerExchanges,
 	} {
 		suite(t, c)

@@ -37,10 +37,10 @@ func (a *App) progressEndpoints() []endpoint {
 		}
 		return answerFresh(w, view)
 	}
-	return []endpoint{
+	return append([]endpoint{
 		{http.MethodGet, requestsPath + "/{id}", a.answering(transaction)},
 		{http.MethodGet, requestsPath + "/{id}/operations/{operationId}", a.answering(operation)},
-	}
+	}, a.trackingEndpoints()...)
 }
 
 // knownID returns a variable of the path. What has not the form of an id was

@@ -32,6 +32,7 @@ import (
 type services struct {
 	ingest         *ingest.Service
 	progress       *progress.Service
+	tracking       runner.Caller // of a delivery, by its client
 	relay          *relay.Service
 	schedule       *schedule.Service
 	supervise      *supervise.Service
@@ -64,6 +65,11 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 		Past: pastOperations(definition), Keep: s.Budgets.DocumentTTL, Now: p.now,
 	})
 	out.progress = progress.New(p.transactions, p.outside, known)
+	// Limits of its own: clients who look take no place, and open no breaker, of
+	// the workflow's.
+	if out.tracking, err = newBackendGuard(s, logger, p.caller); err != nil {
+		return services{}, err
+	}
 	out.schedule = schedule.New(run)
 	out.supervise = supervise.New(run, out.schedule)
 	out.notify = newNotify(s, logger, p, run)
@@ -100,11 +106,16 @@ func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*m
 	return mint.New(keys, now, cryptorand.Reader), nil
 }
 
+// newBackendGuard returns what keeps the calls to the backends within their limits.
+func newBackendGuard(s settings.Settings, logger *slog.Logger, caller runner.Caller) (*backendclient.Guard, error) {
+	return backendclient.NewGuard(caller, backendclient.Limits{
+		CallTimeout: s.Budgets.Call, Concurrency: s.Backends.Concurrency, Breaker: backendclient.Breaker(s.Backends.Breaker),
+	}, logger)
+}
+
 func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *workflow.Definition) (*runner.Runner, error) {
 	b := s.Budgets
-	caller, err := backendclient.NewGuard(p.caller, backendclient.Limits{
-		CallTimeout: b.Call, Concurrency: s.Backends.Concurrency, Breaker: backendclient.Breaker(s.Backends.Breaker),
-	}, logger)
+	caller, err := newBackendGuard(s, logger, p.caller)
 	if err != nil {
 		return nil, err
 	}
