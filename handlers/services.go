@@ -144,9 +144,12 @@ func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 func (out *services) addBackends(s settings.Settings, p ports) error {
 	keep := s.Budgets.DocumentTTL
 	out.accounts = account.New(p.accounts)
-	out.packages = parcel.New(parcel.Config{Retention: keep}, p.packages, p.now)
+	// A package and a booking tell no pickup time: they are needed as long as one
+	// may be, of a transaction that takes its time.
+	ahead := s.PickupHorizon + s.Budgets.CompleteBy
+	out.packages = parcel.New(parcel.Config{Retention: keep, Ahead: ahead}, p.packages, p.now)
 	carriers := transportation.Defaults()
-	carriers.DroneReachKm, carriers.Retention = s.CarrierDistanceKm, keep
+	carriers.DroneReachKm, carriers.Retention, carriers.Ahead = s.CarrierDistanceKm, keep, ahead
 	out.transportation = transportation.New(carriers, p.bookings, p.now)
 	out.deliveries = backenddelivery.New(backenddelivery.Config{Retention: keep}, p.deliveries, p.now)
 	fleet := drone.Defaults()

@@ -4,10 +4,76 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 )
 
-var capacityChecks = []check{{"docs/capacity.md", capacityDocument}}
+var capacityChecks = []check{{"docs/capacity.md", capacityDocument}, {"storage", storage}}
+
+// planned is what a container takes of each delivery: request units, those of its
+// deletion included, and bytes for a while, as infra/sizes.bicep and
+// docs/capacity.md have it.
+type planned struct {
+	units float64
+	bytes float64
+	// ahead says that the documents are kept for as long as a pickup may be ahead,
+	// besides.
+	ahead bool
+}
+
+var plannedOf = map[string]planned{
+	"transactions": {83.5, 4000, false}, "requests": {11, 500, false}, "packages": {14, 1000, true}, "bookings": {14, 1000, true},
+	"deliveries": {14, 1500, false}, "assignments": {24, 1200, false}, "accounts": {units: 2}, "drones": {units: 18}, "checkpoints": {units: 1.1},
+}
+
+// storage: with autoscale a container's maximum is enough for the deliveries that
+// the size is for, all month: for their request units, and for 10 RU/s for each GB
+// of the documents that are kept (Microsoft Learn, "Azure Cosmos DB service quotas",
+// minimum throughput limits).
+func storage(w *world) []string {
+	text, err := os.ReadFile(filepath.Join(sourceRoot, "docs", "capacity.md"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	row := columnOf(string(text), w.scenario.size)["requests/s, sustained"]
+	rate, err := strconv.ParseFloat(strings.ReplaceAll(row, " ", ""), 64)
+	if err != nil {
+		return []string{fmt.Sprintf("docs/capacity.md says of %s that it carries %q requests/s", w.scenario.size, row)}
+	}
+	s, _, err := handlerSettings(w.app("backends").settings)
+	if err != nil {
+		return nil // settingsLoad says what is wrong
+	}
+	var out []string
+	for _, c := range w.deployed.Of(containerKind) {
+		most, _ := c.At("properties.options.autoscaleSettings.maxThroughput").(int64)
+		name := c.Name[strings.LastIndex(c.Name, "/")+1:]
+		p, ok := plannedOf[name]
+		if !ok && name != "quarantine" {
+			out = append(out, fmt.Sprintf("nothing is planned for %s", name))
+		}
+		if most == 0 {
+			continue // serverless
+		}
+		if need := p.units * rate; float64(most) < need {
+			out = append(out, fmt.Sprintf("%s has %d RU/s, and %.0f/s take %.0f", name, most, rate, need))
+		}
+		const day = 24 * time.Hour
+		lives := s.Budgets.DocumentTTL + day
+		if p.ahead {
+			lives += s.PickupHorizon
+		}
+		gigabytes := p.bytes * rate * lives.Seconds() / 1e9
+		if name == "requests" { // not ended, but accepted
+			gigabytes = p.bytes * rate * s.Budgets.DocumentTTL.Seconds() / 1e9
+		}
+		if float64(most) < 10*gigabytes {
+			out = append(out, fmt.Sprintf("%s holds %.0f GB at %.0f/s, which takes %.0f RU/s", name, gigabytes, rate, 10*gigabytes))
+		}
+	}
+	return out
+}
 
 // capacityDocument: the table of the sizes in docs/capacity.md says what a
 // deployment of each size has.

@@ -221,7 +221,7 @@ module serviceBus 'modules/servicebus.bicep' = {
     queues: map(queueNames, queue => {
       name: queue
       lockDuration: 'PT1M'
-      timeToLive: 'P14D'
+      timeToLive: 'P${chosen.lifetimes.queueDays}D'
       duplicateWindow: 'PT10M'
       maxDeliveryCount: 10
       maxMegabytes: chosen.serviceBus.maxMegabytes

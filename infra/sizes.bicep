@@ -15,7 +15,16 @@
 //   assignments   read 2, create 5.5, replace 11                               18.5
 //   drones        query of a page 6, replace 12 (two indexed paths)              18
 //   checkpoints   replace 11 per batch of Relay's; of 10 events and more        1.1
-// together 144.
+// together 144. What has ended is deleted by its lifetime, which costs as much as
+// its creation: transactions 8.5, requests 5.5, packages, bookings, deliveries 6
+// each, assignments 5.5; together 37.5.
+//
+// A container with autoscale also needs a maximum of 10 RU/s for each GB that it
+// holds. A document has, with its index, some KB: transactions 4, deliveries 1.5,
+// assignments 1.2, packages and bookings 1, requests 0.5; and lives for
+// lifetimes.documentDays after its end, which is a day or less after the request
+// where a pickup is soon; packages and bookings for pickupDays besides
+// (docs/adr/0019-what-has-ended-expires.md).
 
 @export()
 type appSize = {
@@ -53,6 +62,8 @@ type size = {
     @description('Autoscale maximum in RU/s by container.')
     throughput: object
   }
+  @description('In days: how long ended documents are kept, which must be more than a queue\'s messages and the 7 days of the hub together; how long a queue keeps messages; how far ahead a pickup may be.')
+  lifetimes: { documentDays: int, queueDays: int, pickupDays: int }
   fleet: {
     drones: int
     zones: int
@@ -84,9 +95,10 @@ var sizes = {
       maxMegabytes: 5120 // the largest: 5 GB / (50/s x 1.7 KB) = 16 hours without Schedule; then the hub holds on
     }
     cosmos: {
-      serverless: true // up to 5000 RU/s per container, more with its partitions: 50/s x 75 = 3750
+      serverless: true // up to 5000 RU/s per container, more with its partitions: 50/s x 83.5 = 4175
       throughput: {}
     }
+    lifetimes: { documentDays: 30, queueDays: 14, pickupDays: 30 } // 1.5 TB in all
     fleet: {
       drones: 1000 // a flight holds a drone for some 15 minutes: 1000 / 900 s = 1.1/s; at 0.02: 55/s
       zones: 10
@@ -124,19 +136,20 @@ var sizes = {
     }
     cosmos: {
       serverless: false
-      throughput: { // 10 000/s x the above, with a tenth to spare
-        transactions: 820000
-        requests: 60000
+      throughput: { // 10 000/s x the above, with a tenth to spare; or the GB x 10
+        transactions: 920000 // 10 000/s x 4 KB x 16 days = 55 TB: 553 000
+        requests: 121000 // 6.5 TB: 65 000
         quarantine: 4000 // nothing in health; it may be throttled, and the messages come again
         checkpoints: 12000
         accounts: 22000
-        packages: 88000
-        bookings: 88000
-        assignments: 204000
-        deliveries: 88000
+        packages: 200000 // 10 000/s x 1 KB x 23 days = 20 TB: 199 000
+        bookings: 200000
+        assignments: 264000 // 17 TB: 166 000
+        deliveries: 208000 // 10 000/s x 1.5 KB x 16 days = 21 TB: 207 000
         drones: 198000
       }
     }
+    lifetimes: { documentDays: 15, queueDays: 7, pickupDays: 7 } // 139 TB in all; 30, 14 and 30 would be 335 TB
     fleet: {
       drones: 1000000 // the most that there may be: 1 000 000 / (900 s x 0.1) = 11 000/s
       zones: 1000 // 10 000/s / 1000 x 18 RU = 180 RU/s in a zone, which is one logical partition (10 000)
@@ -163,7 +176,7 @@ var sizes = {
       ]
     }
   }
-  // What one namespace of each kind and one account carry: 12 000 requests/s
+  // What one namespace of each kind and one account carry: 11 500 requests/s
   // sustained, spikes of 53 000/s.
   large: {
     zoneRedundant: true
@@ -181,19 +194,20 @@ var sizes = {
     }
     cosmos: {
       serverless: false
-      throughput: { // 12 000/s x the above, with a tenth to spare
-        transactions: 1000000 // the most without a request to support: 1 000 000 / 75 = 13 300/s
-        requests: 73000
+      throughput: { // 11 500/s x the above, with a tenth to spare; or the GB x 10
+        transactions: 1000000 // the most without a request to support: 1 000 000 / 83.5 = 11 900/s
+        requests: 140000
         quarantine: 4000
-        checkpoints: 15000
-        accounts: 27000
-        packages: 106000
-        bookings: 106000
-        assignments: 245000
-        deliveries: 106000
-        drones: 238000
+        checkpoints: 14000
+        accounts: 26000
+        packages: 229000
+        bookings: 229000
+        assignments: 304000
+        deliveries: 239000
+        drones: 228000
       }
     }
+    lifetimes: { documentDays: 15, queueDays: 7, pickupDays: 7 }
     fleet: {
       drones: 1000000 // / (900 s x 0.08) = 13 900/s
       zones: 1000
@@ -203,17 +217,17 @@ var sizes = {
     logLevel: 'warn'
     workflow: {
       instanceMemoryMB: 2048
-      maximumInstanceCount: 500 // spike: 53 000/s / 400 = 133 HTTP, 100 Relay, 12 000/s x 0.5 s / 64 = 94 Schedule, the rest 20: 347
+      maximumInstanceCount: 500 // spike: 53 000/s / 400 = 133 HTTP, 100 Relay, 11 500/s x 0.5 s / 64 = 90 Schedule, the rest 20: 343
       httpConcurrency: 50
       alwaysReady: [
-        { name: 'http', instanceCount: 30 } // 12 000/s / 400
+        { name: 'http', instanceCount: 30 } // 11 500/s / 400
         { name: 'function:Relay', instanceCount: 6 }
         { name: 'function:Schedule', instanceCount: 15 }
       ]
     }
     backends: {
       instanceMemoryMB: 2048
-      maximumInstanceCount: 300 // 12 000/s x 5 / 500 = 120
+      maximumInstanceCount: 300 // 11 500/s x 5 / 500 = 115
       httpConcurrency: 50
       alwaysReady: [
         { name: 'http', instanceCount: 18 }

@@ -107,7 +107,10 @@ var commonSettings = union({
   CosmosDB__accountEndpoint: entities.cosmosEndpoint
   CosmosDB__credential: 'managedidentity'
   COSMOSDB_DATABASE: entities.database
+  DOCUMENT_TTL_DAYS: string(sizing.lifetimes.documentDays)
   LOG_LEVEL: sizing.logLevel
+  PICKUP_HORIZON_DAYS: string(sizing.lifetimes.pickupDays)
+  QUEUE_TTL_HOURS: string(sizing.lifetimes.queueDays * 24)
   OTEL_RESOURCE_ATTRIBUTES: 'service.namespace=drone-delivery,deployment.environment.name=${environmentName}'
   OTEL_TRACES_SAMPLER: 'microsoft.fixed_percentage' // the host's
   OTEL_TRACES_SAMPLER_ARG: sizing.traceRatio

@@ -130,6 +130,7 @@ func (a *assigning) confirm(ctx context.Context, rec *record.Record[Assignment],
 		return false, nil
 	}
 	left := rec.Content.Left
+	rec.Needed = f.ArriveAt
 	rec.Put(a.by, change, a.hash, "", Assignment{Ask: a.ask, Flight: f, Left: left}, now, a.cfg.retention())
 	if _, err = a.keeper.Store.Replace(ctx, a.id, *rec, etag); err != nil {
 		return false, unlessLost(err)

@@ -29,6 +29,9 @@ type Summary struct {
 // Config are the settings.
 type Config struct {
 	Retention time.Duration // of tombstones; 0 means record.DefaultRetention
+	// Ahead is how long after it was put a package may still be picked up; 0 is for
+	// ever. The retention comes after it.
+	Ahead time.Duration
 }
 
 // Service keeps the packages. It is safe for concurrent use.
@@ -38,7 +41,7 @@ type Service struct{ keeper record.Keeper[Content] }
 func New(cfg Config, store record.Store[record.Record[Content]], now func() time.Time) *Service {
 	return &Service{keeper: record.Keeper[Content]{
 		Store: store, Now: now, Retention: cfg.Retention,
-		Owner: func(c Content) string { return c.OwnerID },
+		Owner: func(c Content) string { return c.OwnerID }, Needed: record.For[Content](cfg.Ahead),
 	}}
 }
 

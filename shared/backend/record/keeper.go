@@ -60,6 +60,9 @@ type Keeper[T any] struct {
 	Retention time.Duration // 0 means DefaultRetention
 	// Owner tells the customer whom a content belongs to; nil if there is none.
 	Owner func(T) string
+	// Needed tells until when a content that is put now may still be changed or
+	// undone; nil, or zero, if nobody knows: then it stays.
+	Needed func(content T, now time.Time) time.Time
 }
 
 // Get returns the record, also one that is no longer live. NotFound if there
@@ -97,6 +100,9 @@ func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, buil
 			live = &rec.Content
 		}
 		content := build(live)
+		if k.Needed != nil {
+			rec.Needed = k.Needed(content, k.Now())
+		}
 		rec.Put(by, change, hash, k.owner(content), content, k.Now(), k.retention())
 		return true, nil
 	})
@@ -163,6 +169,15 @@ func (k *Keeper[T]) PageOf(ctx context.Context, ownerID, continuation string) ([
 }
 
 func (k *Keeper[T]) retention() time.Duration { return cmp.Or(k.Retention, DefaultRetention) }
+
+// For returns a Keeper.Needed for contents that tell no time of their own: each is
+// needed for a time after its last PUT; 0 is for ever.
+func For[T any](ahead time.Duration) func(T, time.Time) time.Time {
+	if ahead == 0 {
+		return nil
+	}
+	return func(_ T, now time.Time) time.Time { return now.Add(ahead) }
+}
 
 func (k *Keeper[T]) owner(content T) string {
 	if k.Owner == nil {

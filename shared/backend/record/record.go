@@ -29,8 +29,12 @@ type Record[T any] struct {
 	// there never were any.
 	Tombstones []Tombstone `json:"tombstones,omitempty"`
 	Beside     time.Time   `json:"beside,omitzero"`
-	// TTL is how long the document lives after its last write, in seconds; 0
-	// (for ever) as long as something is live.
+	// Needed is until when the live content may still be changed or undone; zero
+	// if nobody knows, or nothing is live.
+	Needed time.Time `json:"needed,omitzero"`
+	// TTL is how long the document lives after its last write, in seconds: the
+	// retention, and before it the time for which a live content is needed. 0 (for
+	// ever) while something is live of which Needed says nothing.
 	TTL int `json:"ttl,omitempty"`
 }
 

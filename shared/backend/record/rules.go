@@ -80,7 +80,7 @@ func (r *Record[T]) Delete(by By, now time.Time, retention time.Duration) bool {
 	if r.TransactionID == by.TransactionID {
 		by.Revision = max(by.Revision, r.Revision)
 		r.note(by, Deleted, r.Hash, now)
-		r.TransactionID, r.Revision, r.Hash, r.OwnerID = "", 0, "", ""
+		r.TransactionID, r.Revision, r.Hash, r.OwnerID, r.Needed = "", 0, "", "", time.Time{}
 	}
 	r.Tombstones = append(r.Tombstones, Tombstone{TransactionID: by.TransactionID, At: now.UTC()})
 	r.Prune(now, retention)
@@ -130,8 +130,8 @@ func (r *Record[T]) Prune(now time.Time, retention time.Duration) {
 		r.Beside = time.Time{}
 	}
 	r.TTL = 0
-	if !r.Live() {
-		r.TTL = seconds(retention)
+	if !r.Live() || !r.Needed.IsZero() {
+		r.TTL = seconds(retention + max(0, r.Needed.Sub(now)))
 	}
 }
 

@@ -20,6 +20,9 @@ type Config struct {
 	// Carrier is the name of the carrier that is booked.
 	Carrier   string
 	Retention time.Duration // of tombstones; 0 means record.DefaultRetention
+	// Ahead is how long after it was put a booking may still be picked up; 0 is for
+	// ever. The retention comes after it.
+	Ahead time.Duration
 }
 
 // Defaults are the settings if nothing else is said: a delivery drone of today
@@ -54,7 +57,7 @@ type Service struct {
 
 // New returns the service on its storage and clock.
 func New(cfg Config, store record.Store[record.Record[Booking]], now func() time.Time) *Service {
-	return &Service{cfg: cfg, keeper: record.Keeper[Booking]{Store: store, Now: now, Retention: cfg.Retention}}
+	return &Service{cfg: cfg, keeper: record.Keeper[Booking]{Store: store, Now: now, Retention: cfg.Retention, Needed: record.For[Booking](cfg.Ahead)}}
 }
 
 // Get returns what was decided for a transaction. NotFound if nothing is live.

@@ -513,6 +513,7 @@ var ofRest = []breakage{
 	}},
 	{"lifetimes", "lifetime", "stuck", "lost", progress("stuck", func(p *workflow.Progress) { p.TTL = 1 })},
 	{"lifetimes", "lifetime", "far", "live", assignment("far", func(r *record.Record[drone.Assignment]) { r.TTL = 1 })},
+	{"lifetimes", "lifetime", "far", "live for ever", assignment("far", func(r *record.Record[drone.Assignment]) { r.TTL = 0 })},
 	{"lifetimes", "lifetime", "cancelled", "undone", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.TTL = 0 })},
 	{"notices", "not told", "far", "", progress("far", func(p *workflow.Progress) { p.Outbox.Notices = []workflow.Notice{{Number: 1}} })},
 	{"notices", "not told", "far", "due", progress("far", func(p *workflow.Progress) { p.Outbox.At = p.EndedAt })},

@@ -63,8 +63,12 @@ func checkLeases(x *index, f *findings) {
 	})
 }
 
-// checkLifetimes looks at the TTLs: one on what is open or live would lose it,
-// and what has ended without one would stay for ever.
+// soon is a lifetime in seconds that is too short for what is live in a backend:
+// the time after which something is needed no more is weeks.
+const soon = 24 * 60 * 60
+
+// checkLifetimes looks at the TTLs: one on what is open, or a short one on what is
+// live, would lose it, and what has none would stay for ever.
 func checkLifetimes(x *index, f *findings) {
 	x.each(f, func(p *workflow.Progress) {
 		if p.State.Final() != (p.TTL > 0) {
@@ -85,7 +89,7 @@ func checkLifetimes(x *index, f *findings) {
 	}
 	for _, e := range x.effects {
 		f.checked++
-		if e.Live() != (e.TTL == 0) {
+		if e.TTL <= 0 || e.Live() && e.TTL < soon {
 			f.broken(cmp.Or(e.TransactionID, e.id), "lifetime", "%v is live: %t, and lives for %d s", e, e.Live(), e.TTL)
 		}
 	}

@@ -71,8 +71,11 @@ func newWorld(t testing.TB) *world {
 	accounts := account.New(&w.accounts)
 	accounts.Routes(w.router, log)
 	drones.Routes(w.router, log)
-	parcel.New(parcel.Config{}, &w.packages, now).Routes(w.router, log)
-	transportation.New(transportation.Defaults(), &w.bookings, now).Routes(w.router, log)
+	const ahead = 30 * 24 * time.Hour
+	carriers := transportation.Defaults()
+	carriers.Ahead = ahead
+	parcel.New(parcel.Config{Ahead: ahead}, &w.packages, now).Routes(w.router, log)
+	transportation.New(carriers, &w.bookings, now).Routes(w.router, log)
 	backenddelivery.New(backenddelivery.Config{}, &w.deliveries, now).Routes(w.router, log)
 	definition := delivery.Steps()
 	w.World = runnertest.New(t, &definition, 1, func(c *runner.Config) { c.Caller, c.Budgets.Notify = w, true })

@@ -136,7 +136,8 @@ func (a *app) addRoutes(ctx context.Context, api *mux.Router) error {
 	var errs []error
 	s, keep := a.settings, a.settings.Budgets.DocumentTTL
 	carriers := transportation.Defaults()
-	carriers.DroneReachKm, carriers.Retention = s.CarrierDistanceKm, keep
+	ahead := s.PickupHorizon + s.Budgets.CompleteBy
+	carriers.DroneReachKm, carriers.Retention, carriers.Ahead = s.CarrierDistanceKm, keep, ahead
 	fleet := drone.Defaults()
 	fleet.ExpeditedSpeedKmh *= s.Fleet.SpeedKmh / fleet.SpeedKmh
 	fleet.Drones, fleet.Zones, fleet.SpeedKmh = s.Fleet.Drones, s.Fleet.Zones, s.Fleet.SpeedKmh
@@ -150,7 +151,7 @@ func (a *app) addRoutes(ctx context.Context, api *mux.Router) error {
 	}
 	scheduler.Routes(api, a.logger)
 	account.New(records[account.Account](a.db, cosmosdb.AccountsContainer, &errs)).Routes(api, a.logger)
-	parcel.New(parcel.Config{Retention: keep},
+	parcel.New(parcel.Config{Retention: keep, Ahead: ahead},
 		records[record.Record[parcel.Content]](a.db, cosmosdb.PackagesContainer, &errs), time.Now).Routes(api, a.logger)
 	transportation.New(carriers,
 		records[record.Record[transportation.Booking]](a.db, cosmosdb.BookingsContainer, &errs), time.Now).Routes(api, a.logger)
