@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
@@ -28,6 +29,9 @@ func (h *Host) breakable(f *config.Function, next httpServe) httpServe {
 		return next
 	}
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
+		if r.Method == http.MethodDelete {
+			defer h.late.undone(r.URL.Path)
+		}
 		if faults.Idle() || r.Header.Get(headerTransaction) == "" {
 			next(w, r, params)
 			return
@@ -93,9 +97,12 @@ func (h *Host) breakCall(w http.ResponseWriter, r *http.Request, params map[stri
 	if faults.Hit(fault.BackendReset) {
 		cutConnection()
 	}
-	if wait := faults.Wait(fault.BackendLate); wait > 0 {
-		h.deliverLate(r, params, wait, next)
-		cutConnection()
+	// A call that only reads can't come too late.
+	if r.Method != http.MethodGet {
+		if wait := faults.Wait(fault.BackendLate); wait > 0 {
+			h.deliverLate(r, params, wait, next)
+			cutConnection()
+		}
 	}
 	if faults.Hit(fault.BackendAnswerLost) {
 		next(&lostAnswer{header: http.Header{}}, r, params)
@@ -107,8 +114,10 @@ func (h *Host) breakCall(w http.ResponseWriter, r *http.Request, params map[stri
 // cutConnection ends the request without an answer, and its connection.
 func cutConnection() { panic(http.ErrAbortHandler) }
 
-// deliverLate has the call reach the function after a wait, for a caller that
-// is gone by then. A call that is still on its way when the host stops is lost.
+// deliverLate has the call reach the function after a wait, for a caller that is
+// gone by then, or right behind the undo of what it asks for, if that comes
+// before: where it does most harm. A call that is still on its way when the host
+// stops is lost.
 func (h *Host) deliverLate(r *http.Request, params map[string]string, wait time.Duration, next httpServe) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -117,8 +126,15 @@ func (h *Host) deliverLate(r *http.Request, params map[string]string, wait time.
 	// The request is the server's again when its handler returns.
 	late := r.Clone(h.calls)
 	late.Body = io.NopCloser(bytes.NewReader(body))
+	undone, forget := h.late.add(r.URL.Path)
 	h.admitted(func(ctx context.Context) {
-		if !sleep(ctx, wait) {
+		defer forget()
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-undone:
+		case <-ctx.Done():
 			return
 		}
 		defer func() {
@@ -131,6 +147,45 @@ func (h *Host) deliverLate(r *http.Request, params map[string]string, wait time.
 		next(answer, late.WithContext(ctx), params)
 		h.cfg.Logger.Info(LateCall, "method", r.Method, "path", r.URL.Path, "status", answer.status)
 	})
+}
+
+// lateCalls are the calls on their way, by path. The zero value has none. It is
+// safe for concurrent use.
+type lateCalls struct {
+	mu     sync.Mutex
+	behind map[string]chan struct{} // closed when what the path names was undone
+}
+
+// add returns what tells when the path was undone next. forget ends that for all
+// calls of the path: of several, those behind the first to arrive wait their time.
+func (l *lateCalls) add(path string) (undone <-chan struct{}, forget func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.behind == nil {
+		l.behind = map[string]chan struct{}{}
+	}
+	c := l.behind[path]
+	if c == nil {
+		c = make(chan struct{})
+		l.behind[path] = c
+	}
+	return c, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.behind[path] == c {
+			delete(l.behind, path)
+		}
+	}
+}
+
+// undone lets the calls of a path arrive.
+func (l *lateCalls) undone(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.behind[path]; c != nil {
+		close(c)
+		delete(l.behind, path)
+	}
 }
 
 // LateCall is the line of the log that tells what a late call was answered: 410

@@ -38,6 +38,8 @@ type Host struct {
 	triggers []trigger
 	// repeats are the batches of events that a retry policy repeats.
 	repeats repeats
+	// late are the calls to backends that arrive later.
+	late lateCalls
 	// calls ends when running calls may no longer go on. Set by Run.
 	calls context.Context
 
