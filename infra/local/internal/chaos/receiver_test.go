@@ -77,3 +77,29 @@ func TestReceiver(t *testing.T) {
 		t.Errorf("without a signature: %d, findings %v", resp.StatusCode, findings)
 	}
 }
+
+// Ensure that no web page tells the receiver anything.
+func TestPagesTellNoNews(t *testing.T) {
+	r, err := listen(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	req, err := http.NewRequest(http.MethodPost, r.url, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Origin", "https://evil.example")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden {
+		t.Errorf("answered %d", resp.StatusCode)
+	}
+}
