@@ -181,6 +181,16 @@ func (b *Backends) Body(path string) []byte {
 	return nil
 }
 
+// Revision returns the revision of what the service holds at path, 0 if nothing.
+func (b *Backends) Revision(path string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if it := b.things[path]; it != nil && it.live {
+		return it.revision
+	}
+	return 0
+}
+
 // Calls returns the calls so far as "<METHOD> <path>".
 func (b *Backends) Calls() []string {
 	b.mu.Lock()

@@ -204,13 +204,11 @@ func check(t runnertest.TB, w *runnertest.World, final ...workflow.State) {
 				t.Errorf("%s came into being %d times", path, n)
 			}
 		}
-		// A step that has an error was left as it was when putting it back was refused.
-		left := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool { return s.Error != nil })
-		if p.State == workflow.Completed && !left {
+		if p.State == workflow.Completed && !left(t, p) {
 			for _, s := range p.Steps {
 				call := w.Runner.Definition.CallOf(p, s.Name)
-				if body := w.Backends.Body(call.Path); !bytes.Equal(body, call.Body) {
-					t.Errorf("%s holds %s, it should %s", call.Path, body, call.Body)
+				if body, revision := w.Backends.Body(call.Path), w.Backends.Revision(call.Path); !bytes.Equal(body, call.Body) || revision != s.Revision {
+					t.Errorf("%s holds %s of revision %d, it should %s of %d", call.Path, body, revision, call.Body, s.Revision)
 				}
 			}
 		}
@@ -226,4 +224,19 @@ func check(t runnertest.TB, w *runnertest.World, final ...workflow.State) {
 	if n := w.Queue.Len(); n != 0 {
 		t.Errorf("%d messages are left", n)
 	}
+}
+
+// left reports whether a completed transaction was left as it was, since putting
+// back a change was refused. Then its reason says so, and the refusal is still to
+// be seen in the step.
+func left(t runnertest.TB, p *workflow.Progress) bool {
+	t.Helper()
+	failed := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool { return s.Error != nil })
+	named := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool {
+		return s.Error != nil && p.Reason == "left as it was, since putting it back was refused: "+s.Name+": "+s.Error.Message
+	})
+	if failed != named || failed != (p.Reason != "") {
+		t.Errorf("%s is Completed for %q, and a step has failed: %t:\n%s", p.ID, p.Reason, failed, runnertest.Describe(p))
+	}
+	return failed
 }

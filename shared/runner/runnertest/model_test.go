@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,10 +20,20 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
+// checksByDefault is how many histories a normal run tries.
+const checksByDefault = 2000
+
+// leftAsItWas is the end of a Completed transaction that a service has refused to
+// put back.
+const leftAsItWas = "Completed, and left as it was"
+
+// checks is how many this one tries.
+func checks() int { return flag.Lookup("rapid.checks").Value.(flag.Getter).Get().(int) }
+
 // TestMain makes a normal run try thousands of histories. -rapid.checks on the
 // command line has the last word.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "2000"); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(checksByDefault)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -56,7 +67,7 @@ type history struct {
 // and the crashes, a transaction ends as its operations and the services'
 // refusals say, and each effect is there once or not at all.
 func TestHistories(t *testing.T) {
-	ends := map[workflow.State]int{}
+	ends := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t)
 		t.Repeat(map[string]func(*rapid.T){
@@ -72,11 +83,18 @@ func TestHistories(t *testing.T) {
 		})
 		h.end(t)
 		for _, p := range h.w.Store.All() {
-			ends[p.State]++
+			ends[string(p.State)]++
+			if p.State == workflow.Completed && left(t, p) {
+				ends[leftAsItWas]++
+			}
 		}
 	})
 	t.Logf("ended: %v", ends)
-	for _, state := range []workflow.State{workflow.Completed, workflow.Rejected, workflow.Compensated, workflow.Cancelled} {
+	required := []string{string(workflow.Completed), string(workflow.Rejected), string(workflow.Compensated), string(workflow.Cancelled)}
+	if checks() >= checksByDefault { // the rare ones: one in some fifty transactions, and one in ten
+		required = append(required, string(workflow.Stuck), leftAsItWas)
+	}
+	for _, state := range required {
 		if ends[state] == 0 {
 			t.Errorf("no transaction ended %s: the histories are too tame", state)
 		}
@@ -334,19 +352,95 @@ func (h *history) compare(t *rapid.T, id string) {
 	}
 	if h.w.Backends.Finished("flights/" + id) { // whoever cancelled it, or when
 		allowed = []workflow.State{workflow.Completed}
-		if refuses || p.Cause == workflow.CauseExpired || p.Step("flight").Error != nil && !completed(p) {
-			allowed = []workflow.State{workflow.Stuck} // it failed, or could not be put back before it was ever completed
+		if refuses || p.Cause == workflow.CauseExpired || h.strandedChange(p) {
+			allowed = []workflow.State{workflow.Stuck}
 		}
+	} else if p.State == workflow.Stuck {
+		t.Errorf("%s is Stuck, and its flight could be undone", id)
 	}
 	if !slices.Contains(allowed, p.State) {
 		t.Fatalf("%s ended %s, want one of %v:\n%s", id, p.State, allowed, runnertest.Describe(p))
 	}
 	h.compareRequest(t, p)
+	h.compareLeft(t, p)
 }
 
-// completed reports whether the transaction was Completed at any time.
-func completed(p *workflow.Progress) bool {
-	return slices.ContainsFunc(p.History, func(e workflow.Entry) bool { return e.Event == workflow.EventComplete })
+// strandedChange reports whether the flight took off as a change wanted it that
+// another service then refused, or the other way round, before the transaction
+// was ever completed: so there was nothing to go back to.
+func (h *history) strandedChange(p *workflow.Progress) bool {
+	refusal := p.Step("flight").Error
+	changed := slices.ContainsFunc(p.Operations, func(op workflow.OperationRecord) bool {
+		return op.Kind == workflow.OperationReschedule && op.State == workflow.OperationRefused && op.Revision > 0
+	})
+	completed := slices.ContainsFunc(p.History, func(e workflow.Entry) bool { return e.Event == workflow.EventComplete })
+	return p.Cause == workflow.CauseFailed && changed && !completed && refusal != nil && refusal.Message == "it has happened as it was"
+}
+
+// compareLeft holds a completed transaction that was left as it was to what that
+// means: its flight has taken off and refuses every change, and each service
+// holds what one revision asked for, the step's or one that was tried since.
+func (h *history) compareLeft(t *rapid.T, p *workflow.Progress) {
+	if p.State != workflow.Completed || !left(t, p) {
+		return
+	}
+	flight := p.Step("flight")
+	if !h.w.Backends.Finished("flights/"+p.ID) || flight.Error == nil || flight.Error.Message != "it has happened as it was" {
+		t.Errorf("%s was left as it was, and its flight has refused nothing:\n%s", p.ID, runnertest.Describe(p))
+	}
+	requests := h.requests(t, p)
+	newest := 0 // of the results that a call is made of
+	for _, s := range p.Steps {
+		then := p.Clone()
+		path := h.w.Runner.Definition.CallOf(p, s.Name).Path
+		revision := h.w.Backends.Revision(path)
+		if revision < s.Revision || revision > max(s.Revision, s.Tried) || revision >= len(requests) {
+			t.Fatalf("%s has revision %d, of the %d that there were:\n%s", path, revision, len(requests)-1, runnertest.Describe(p))
+		}
+		then.Request = requests[revision]
+		got, want := h.w.Backends.Body(path), h.w.Runner.Definition.CallOf(then, s.Name).Body
+		if newest > revision { // it was made of results that others have taken the place of
+			got, want = part(t, got), part(t, want)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s holds %s of revision %d, it should %s:\n%s", path, got, revision, want, runnertest.Describe(p))
+		}
+		newest = max(newest, s.Revision)
+	}
+}
+
+// part is what of a call's body comes from the request.
+func part(t *rapid.T, body []byte) []byte {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return fields["part"]
+}
+
+// requests returns what each revision has asked for, by its number.
+func (h *history) requests(t *rapid.T, p *workflow.Progress) []json.RawMessage {
+	requests := []json.RawMessage{nil, workflowtest.TripBody()}
+	var taken []workflow.OperationRecord
+	for _, op := range p.Operations {
+		if op.Kind == workflow.OperationReschedule && op.Revision > 0 {
+			taken = append(taken, op)
+		}
+	}
+	slices.SortFunc(taken, func(a, b workflow.OperationRecord) int { return a.Revision - b.Revision })
+	for _, op := range taken {
+		before := requests[len(requests)-1]
+		i := slices.IndexFunc(h.posted[p.ID], func(posted workflow.Operation) bool { return posted.ID == op.ID })
+		request, err := h.w.Runner.Definition.Merge(before, h.posted[p.ID][i].Body)
+		if err != nil {
+			t.Fatalf("%s was taken up: %v", op.ID, err)
+		}
+		requests = append(requests, request)
+		if op.State == workflow.OperationRefused {
+			requests = append(requests, before)
+		}
+	}
+	return requests
 }
 
 // compareRequest holds the request of a completed transaction to the changes

@@ -237,9 +237,8 @@ var ofEffects = []breakage{
 	{"content", "content", "stuck", "held", pack("p-stuck", func(r *record.Record[parcel.Content]) { r.Content.WeightKg = 9 })},
 	{"content", "content", "keyed", "no call", step("keyed", "drone", func(s *workflow.StepProgress) { s.Result = json.RawMessage(`[]`) })},
 	{"content", "left", "far", "nothing was refused", progress("far", func(p *workflow.Progress) { p.Reason = "left as it was" })},
-	{"content", "left", "left", "nobody is told", progress("left", func(p *workflow.Progress) {
-		p.Reason, p.History[len(p.History)-1].Reason = "", ""
-	})},
+	{"content", "left", "left", "nobody is told", progress("left", func(p *workflow.Progress) { p.Reason = "" })},
+	{"content", "left", "left", "another was refused", step("left", "drone", func(s *workflow.StepProgress) { s.Error = &workflow.StepError{Message: "other"} })},
 	{"content", "revision", "left", "never tried", assignment("left", func(r *record.Record[drone.Assignment]) { r.Revision = 4 })},
 	{"content", "revision", "left-unknown", "older", assignment("left-unknown", func(r *record.Record[drone.Assignment]) { r.Revision = 0 })},
 	{"content", "content", "left", "other than its revision", assignment("left", func(r *record.Record[drone.Assignment]) { r.Hash = "another" })},

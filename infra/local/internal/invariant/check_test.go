@@ -83,7 +83,7 @@ func TestValidSnapshot(t *testing.T) {
 		"left": {2, 2, 1}, "left-before": {2, 2, 1}, "left-and-changed": {2, 2, 4}, "left-unknown": {1, 2, 1},
 	} {
 		p, a, d := transaction(&s, id), recordOf(s.Assignments, id), recordOf(s.Deliveries, id)
-		if got := [3]int{p.Step("drone").Revision, a.Revision, d.Revision}; got != revisions || !saidLeft(p) || (p.Reason == "") != (id == "left-and-changed") {
+		if got := [3]int{p.Step("drone").Revision, a.Revision, d.Revision}; got != revisions || !left(p) {
 			t.Errorf("%s: revisions %v, %q", id, got, p.Reason)
 		}
 	}

@@ -101,7 +101,7 @@ func checkSchedules(x *index, f *findings) {
 		if a == nil || d == nil {
 			return // a violation of another invariant
 		}
-		if saidLeft(p) && a.Revision > d.Revision {
+		if left(p) && a.Revision > d.Revision {
 			return // the drone could not be put back, or the delivery
 		}
 		f.checked++

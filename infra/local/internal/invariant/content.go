@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
@@ -54,32 +55,30 @@ func checkContents(x *index, f *findings) {
 }
 
 // checkLeft wants what was left as it was, since a service refused to put it back,
-// to be seen: in the transaction's reason or, when others have been changed since,
-// in its history, and in the step that was refused; and nothing else to be so
-// excused.
+// to be seen: in the step that was refused and in the reason, which names it; and
+// nothing else to be so excused.
 func checkLeft(p *workflow.Progress, f *findings) {
 	refused := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool { return s.Error != nil })
+	named := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool {
+		return s.Error != nil && strings.HasSuffix(p.Reason, " was refused: "+s.Name+": "+s.Error.Message)
+	})
 	switch {
-	case p.Reason != "" && !refused:
-		f.broken(p.ID, "left", "it is Completed since %q, and no service has refused anything", p.Reason)
-	case refused && !saidLeft(p) && len(p.History) < workflow.MaxHistory:
+	case left(p) && !named:
+		f.broken(p.ID, "left", "it is Completed, with the reason %q, and no service has refused that", p.Reason)
+	case refused && !left(p):
 		f.broken(p.ID, "left", "it is Completed, a step of it has failed, and nobody is told")
 	}
 }
 
-// saidLeft reports whether p was Completed with a reason at any time.
-func saidLeft(p *workflow.Progress) bool {
-	return slices.ContainsFunc(p.History, func(e workflow.Entry) bool {
-		return e.Event == workflow.EventComplete && e.Reason != ""
-	})
-}
+// left reports whether the completed transaction p was left as it was.
+func left(p *workflow.Progress) bool { return p.Reason != "" }
 
 // mayStand reports whether a step's effect may be of the revision. Unless p was
 // left as it was, that is the one in which the step has succeeded; otherwise any
 // one that was tried since may have taken effect.
 func mayStand(p *workflow.Progress, s *workflow.StepProgress, revision int) bool {
 	latest := s.Revision
-	if saidLeft(p) {
+	if left(p) {
 		latest = max(latest, s.Tried)
 	}
 	return s.Revision <= revision && revision <= latest && latest <= p.Revision
@@ -94,7 +93,7 @@ func (x *index) checkContent(p *workflow.Progress, s *workflow.StepProgress, e *
 		return
 	}
 	call := x.call(p, s.Name)
-	if saidLeft(p) {
+	if left(p) {
 		if e.Revision < 1 || e.Revision >= len(requests) || requests[e.Revision] == nil || x.madeOfAnother(p, s.Name, e) {
 			return
 		}
