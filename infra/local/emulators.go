@@ -16,6 +16,7 @@ func emulators(ctx context.Context, c console) error {
 	f := serveFlags{data: dataFlags{kept: true}}
 	flags.StringVar(&f.at.AMQP, "amqp", system.DefaultAddresses.AMQP, "`address` of Service Bus and Event Hubs")
 	flags.StringVar(&f.at.Cosmos, "cosmos", system.DefaultAddresses.Cosmos, "`address` of Cosmos DB")
+	ranges := flags.Int("cosmos-ranges", 0, "partition key ranges of new containers, 1 to 256 (default 2; Azure begins with 1)")
 	defineOpen(flags, &f.at.OpenToNetwork)
 	f.data.define(flags)
 	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
@@ -37,7 +38,7 @@ func emulators(ctx context.Context, c console) error {
 	defer log.close()
 	d := newDisplay(c.out, false)
 	s, err := system.StartServices(ctx, project, system.EmulatorsConfig{
-		Addresses: f.at, Data: f.data.in(dir), Logger: log.logger, Notice: func(text string) { d.note("%s", text) },
+		Addresses: f.at, Data: f.data.in(dir), Ranges: *ranges, Logger: log.logger, Notice: func(text string) { d.note("%s", text) },
 	})
 	if err != nil {
 		return err

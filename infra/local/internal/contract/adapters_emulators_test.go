@@ -97,7 +97,7 @@ func adaptersCosmos(t *testing.T) string {
 	for _, c := range cosmosdb.Containers {
 		p := azcosmos.ContainerProperties{
 			ID:                     c.Name,
-			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}},
+			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}, Version: 2},
 		}
 		if ttl := int32(c.DefaultTTLSeconds); ttl != 0 {
 			p.DefaultTimeToLive = &ttl

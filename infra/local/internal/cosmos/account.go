@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos/sql"
@@ -9,6 +10,15 @@ import (
 // region is the account's only region, named as Microsoft's emulator names its
 // own.
 const region = "South Central US"
+
+// queryEngine is what clients with a query engine of their own are told about
+// the service's. .NET's has no defaults: it throws when one is missing.
+var queryEngine = fmt.Sprintf(`{"maxSqlQueryInputLength":%d,"maxJoinsPerSqlQuery":10,"maxLogicalAndPerSqlQuery":2000,`+
+	`"maxLogicalOrPerSqlQuery":2000,"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":16000,"queryMaxGroupByTableCellCount":500000,`+
+	`"queryMaxInMemorySortDocumentCount":500,"maxQueryRequestTimeoutFraction":0.9,"sqlAllowNonFiniteNumbers":false,`+
+	`"sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,"sqlAllowScalarSubQuery":true,"allowNewKeywords":true,"sqlAllowLike":true,`+
+	`"sqlAllowGroupByClause":true,"maxSpatialQueryCells":12,"spatialMaxGeometryPointCount":256,"sqlDisableOptimizationFlags":0,`+
+	`"sqlEnableParameterExpansionCheck":true,"sqlAllowTop":true,"enableSpatialIndexing":true}`, maxQueryBytes)
 
 // readAccount answers GET /. Clients send everything that follows to the
 // endpoints named here, so these are the address and scheme that were asked.
@@ -43,6 +53,6 @@ func (s *Server) readAccount(c *call) (*response, error) {
 			integer("primaryReadCoefficient", 1),
 			integer("secondaryReadCoefficient", 1),
 		)},
-		text("queryEngineConfiguration", "{}"),
+		text("queryEngineConfiguration", queryEngine),
 	))), nil
 }

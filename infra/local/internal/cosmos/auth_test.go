@@ -18,9 +18,7 @@ func TestAuthorize(t *testing.T) {
 		if authorization != "" {
 			r.Header.Set("Authorization", authorization)
 		}
-		w := httptest.NewRecorder()
-		f.ServeHTTP(w, r)
-		return w
+		return answerTo(f.Server, r)
 	}
 	signed := func(key []byte, method, path string, date time.Time) string {
 		return token(key, httptest.NewRequest(method, path, nil), date.Format(http.TimeFormat))

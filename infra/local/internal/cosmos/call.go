@@ -114,18 +114,19 @@ func (r *response) session(rangeIndex int, writes int64) *response {
 // write sends the answer with what every answer carries (Microsoft Learn,
 // "Common Azure Cosmos DB REST response headers").
 func (r *response) write(w http.ResponseWriter, c *call, took time.Duration) error {
-	h := w.Header()
-	for name, values := range r.header {
-		h[name] = values
+	r.set("x-ms-activity-id", c.activity)
+	r.set("x-ms-schemaversion", "1.19")
+	r.set("x-ms-gatewayversion", "version=2.14.0")
+	r.set("x-ms-serviceversion", "version=2.14.0.0")
+	r.set("x-ms-request-duration-ms", strconv.FormatFloat(took.Seconds()*1000, 'f', 3, 64))
+	if r.header.Get("x-ms-request-charge") == "" {
+		r.set("x-ms-request-charge", "1")
 	}
-	h.Set("x-ms-activity-id", c.activity)
-	h.Set("x-ms-schemaversion", "1.19")
-	h.Set("x-ms-gatewayversion", "version=2.14.0")
-	h.Set("x-ms-serviceversion", "version=2.14.0.0")
-	h.Set("x-ms-request-duration-ms", strconv.FormatFloat(took.Seconds()*1000, 'f', 3, 64))
+	h := w.Header()
 	h.Set("Cache-Control", "no-store, no-cache")
-	if h.Get("x-ms-request-charge") == "" {
-		h.Set("x-ms-request-charge", "1")
+	// The service writes its headers in lower case, and .NET's SDK looks for them so.
+	for name, values := range r.header {
+		h[strings.ToLower(name)] = values
 	}
 	if len(r.body) > 0 {
 		h.Set("Content-Type", "application/json")

@@ -37,7 +37,6 @@ type container struct {
 	id       string
 	number   uint32
 	path     []string // to the partition key in a document
-	version  int      // of the hash
 	ranges   []*keyRange
 	bounds   []hash // the first hash of each range
 	current  atomic.Pointer[settings]
@@ -54,18 +53,14 @@ type settings struct {
 
 func newContainer(d *database, id string, number uint32, ranges int, s *settings) *container {
 	key := s.properties.Member("partitionKey")
-	version, given := key.Member("version").Integer()
-	if !given {
-		version = 1
+	if version, _ := key.Member("version").Integer(); version != 2 {
+		ranges = 1 // see hash.go
 	}
-	c := &container{
-		database: d, id: id, number: number, version: int(version),
-		path: parsePartitionPath(key.Member("paths").Index(0).Text()),
-	}
+	c := &container{database: d, id: id, number: number, path: parsePartitionPath(key.Member("paths").Index(0).Text())}
 	c.current.Store(s)
 	for i := range ranges {
 		c.ranges = append(c.ranges, newKeyRange(i))
-		c.bounds = append(c.bounds, bound(i, ranges, c.version))
+		c.bounds = append(c.bounds, bound(i, ranges))
 	}
 	return c
 }
@@ -92,7 +87,7 @@ func integer(name string, value int64) sql.Field {
 
 // rangeOf gives the range of an encoded partition key.
 func (c *container) rangeOf(partition string) *keyRange {
-	h := hashPartitionKey(partition, c.version)
+	h := hashPartitionKey(partition)
 	i := len(c.bounds) - 1
 	for i > 0 && h.below(c.bounds[i]) {
 		i--

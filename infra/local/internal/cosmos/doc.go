@@ -27,15 +27,17 @@
 // store; stored procedures, triggers, user-defined functions, users,
 // permissions, conflicts, attachments and client encryption keys; the change
 // feed; query plans, GROUP BY and what package sql lists; consistency stronger
-// than Session; non-atomic batches; the indexing directive Exclude; resource-id
-// links other than those of offers; changing a database.
+// than Session; non-atomic batches (bulk); the indexing directive Exclude;
+// changing a database. Direct mode: there are no addresses of replicas, so that
+// clients for .NET and Java need gateway mode.
 //
 // Not emulated, without a difference in answers: request units are plausible,
 // not exact, and never used up (429 comes as a fault only); session tokens are given and not
 // checked, since every read sees every write; indexing policies are stored, and
 // only their composite indexes (for ORDER BY of several paths) and explicitly
 // included paths (for ORDER BY of a missing path) have an effect; vector and
-// full-text policies are stored without effect; ranges never split; there is one
+// full-text policies are stored without effect; ranges never split, and a
+// container of partition key version 1 has one whatever Config says; there is one
 // region, and priority levels and throughput buckets are accepted and ignored.
 //
 // Facts: Microsoft Learn, "Azure Cosmos DB: REST API Reference" and the pages

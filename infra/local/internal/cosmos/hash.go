@@ -14,47 +14,21 @@ type hash struct{ high, low uint64 }
 // String is the form of the bounds of ranges: 32 hexadecimal digits.
 func (h hash) String() string { return fmt.Sprintf("%016X%016X", h.high, h.low) }
 
-// hashPartitionKey places an encoded partition key value. Version 1 hashes to 32
-// bits; version 2 to 128, of which the top two are cleared because "FF" is above
-// all hashes.
-func hashPartitionKey(encoded string, version int) hash {
-	if version == 1 {
-		if n := len(encoded); n > 0 && encoded[0] == markString {
-			encoded = encoded[:n-1] + "\x00" // strings end differently in version 1
-		}
-		return hash{low: uint64(murmur32([]byte(encoded)))}
-	}
+// hashPartitionKey places an encoded partition key value by version 2 of the
+// service's hash, of which the top two bits are cleared because "FF" is above all
+// hashes. A container of version 1, which is one without a version, has one
+// range: SDKs differ in how they hash by version 1, and one range is right for
+// all of them.
+func hashPartitionKey(encoded string) hash {
 	low, high := murmur128([]byte(encoded))
 	return hash{high: high &^ (3 << 62), low: low}
 }
 
 // bound is the first hash of the i-th of n equal ranges.
-func bound(i, n, version int) hash {
-	if version == 1 {
-		return hash{low: uint64(i) * (1 << 32) / uint64(n)}
-	}
-	return hash{high: uint64(i) * (1 << 62 / uint64(n))}
-}
+func bound(i, n int) hash { return hash{high: uint64(i) * (1 << 62 / uint64(n))} }
 
 func (h hash) below(other hash) bool {
 	return h.high < other.high || h.high == other.high && h.low < other.low
-}
-
-// murmur32 is MurmurHash3_x86_32 with seed 0.
-func murmur32(data []byte) uint32 {
-	const c1, c2 = 0xcc9e2d51, 0x1b873593
-	scramble := func(k uint32) uint32 { return bits.RotateLeft32(k*c1, 15) * c2 }
-	var h uint32
-	n := len(data)
-	for ; len(data) >= 4; data = data[4:] {
-		h = bits.RotateLeft32(h^scramble(binary.LittleEndian.Uint32(data)), 13)*5 + 0xe6546b64
-	}
-	var tail [4]byte
-	copy(tail[:], data)
-	h ^= scramble(binary.LittleEndian.Uint32(tail[:])) ^ uint32(n)
-	h = (h ^ h>>16) * 0x85ebca6b
-	h = (h ^ h>>13) * 0xc2b2ae35
-	return h ^ h>>16
 }
 
 // murmur128 is MurmurHash3_x64_128 with seed 0.

@@ -107,14 +107,24 @@ func ask(s *Server, now time.Time, method, path, body string, headers ...string)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+	return answerTo(s, r)
+}
+
+// answerTo gives the answer with its headers named as Go's clients name them.
+func answerTo(s *Server, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
+	header := w.Header().Clone()
+	clear(w.Header())
+	for name, values := range header {
+		w.Header()[http.CanonicalHeaderKey(name)] = values
+	}
 	return w
 }
 
 // token signs a request as clients do.
 func token(key []byte, r *http.Request, date string) string {
-	t, err := parseTarget(r.URL.EscapedPath())
+	t, err := parseTarget(escapedPath(r.URL))
 	if err != nil {
 		panic(err)
 	}

@@ -24,9 +24,13 @@ type patchOperation struct {
 	value sql.Value // of add, set, replace and incr
 }
 
-// parsePatch reads the body of a patch request.
+// parsePatch reads the body of a patch request: an object, or its operations
+// alone, as JavaScript's SDK sends them.
 func parsePatch(c *container, body sql.Value) (*patch, error) {
-	list := body.Member("operations")
+	list := body
+	if list.Kind() != sql.Array {
+		list = body.Member("operations")
+	}
 	if list.Kind() != sql.Array || list.Len() == 0 {
 		return nil, badRequest("The patch request has no operations.")
 	}

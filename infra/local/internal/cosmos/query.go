@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos/sql"
@@ -161,10 +162,8 @@ func (sc *scan) choose(c *call) error {
 		if !ok {
 			return newError(http.StatusGone, subRangeGone, "The requested partition key range '%s' does not exist.", id)
 		}
-		sc.ranges = []*keyRange{r}
-		if given && k.rangeOf(partition) == r {
-			sc.partition = partition
-		}
+		// A partition of another range has nothing in this one.
+		sc.partition, sc.ranges = partition, []*keyRange{r}
 	case given:
 		sc.partition, sc.ranges = partition, []*keyRange{k.rangeOf(partition)}
 	default:
@@ -204,7 +203,10 @@ func (s *Server) answerPage(c *call, sc *scan) (*response, error) {
 		}
 		answer.set("x-ms-continuation", token)
 	}
-	if c.isTrue("x-ms-cosmos-populateindexmetrics") {
+	switch {
+	case c.isTrue("x-ms-cosmos-populateindexmetrics-V2"):
+		answer.set("x-ms-cosmos-index-utilization", noIndexesV2)
+	case c.isTrue("x-ms-cosmos-populateindexmetrics"):
 		answer.set("x-ms-cosmos-index-utilization", noIndexes)
 	}
 	answer.set("x-ms-item-count", strconv.Itoa(p.count)).
@@ -216,3 +218,6 @@ func (s *Server) answerPage(c *call, sc *scan) (*response, error) {
 // noIndexes is the index utilization of every query here, in base64: there are
 // no indexes to use.
 const noIndexes = "eyJVdGlsaXplZFNpbmdsZUluZGV4ZXMiOltdLCJQb3RlbnRpYWxTaW5nbGVJbmRleGVzIjpbXSwiVXRpbGl6ZWRDb21wb3NpdGVJbmRleGVzIjpbXSwiUG90ZW50aWFsQ29tcG9zaXRlSW5kZXhlcyI6W119"
+
+// noIndexesV2 says the same as newer clients read it, escaped as in a URL.
+var noIndexesV2 = url.PathEscape(`{"Utilized":{"SingleIndexes":[],"CompositeIndexes":[]},"Potential":{"SingleIndexes":[],"CompositeIndexes":[]}}`)

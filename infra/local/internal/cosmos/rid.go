@@ -24,6 +24,15 @@ func itemRID(database, container uint32, sequence uint64) string {
 	return encodeRID(binary.BigEndian.AppendUint64(ridPrefix(database, container), sequence))
 }
 
+// itemSequence reads the sequence that an item's id ends with.
+func itemSequence(rid string) (uint64, bool) {
+	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
+	if err != nil || len(b) != 16 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(b[8:]), true
+}
+
 func offerRID(offer uint32) string {
 	return encodeRID(binary.BigEndian.AppendUint32(nil, offer)[1:])
 }

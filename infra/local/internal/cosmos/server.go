@@ -36,7 +36,7 @@ type Config struct {
 	// Logger takes what operators should know. Default: discards.
 	Logger *slog.Logger
 	// RangesPerContainer is into how many ranges a new container is divided,
-	// 1 to 256. Default: 2.
+	// 1 to 256. Default: 2, so that clients meet what large containers have.
 	RangesPerContainer int
 	// AccountName is the id of the account document. Default: "local".
 	AccountName string
@@ -147,9 +147,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // handle authorizes a call and passes it to its handler.
 func (s *Server) handle(c *call) (*response, error) {
 	var err error
-	if c.target, err = parseTarget(c.URL.EscapedPath()); err != nil {
+	if c.target, err = parseTarget(escapedPath(c.URL)); err != nil {
 		return nil, badRequest("The request path is invalid.")
 	}
+	s.resolve(&c.target)
 	if err := s.authorize(c.Request, c.target); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,16 @@ type target struct {
 // id is the i-th id of the path.
 func (t target) id(i int) string { return t.ids[i] }
 
+// escapedPath is the path of a URL. JavaScript's SDK leaves a question mark in
+// the id of an item as it is; nothing here has a query.
+func escapedPath(u *url.URL) string {
+	path := u.EscapedPath()
+	if (u.RawQuery != "" || u.ForceQuery) && strings.Contains(path, "/docs/") {
+		path += "%3F" + u.RawQuery
+	}
+	return path
+}
+
 // parseTarget reads an escaped path. Ids are unescaped only after the path is
 // split, so that they may have any character.
 func parseTarget(escaped string) (target, error) {

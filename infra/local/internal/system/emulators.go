@@ -44,6 +44,7 @@ type EmulatorsConfig struct {
 	Addresses Addresses
 	App       settings.Settings // what names the entities
 	Faults    *fault.Injector   // breaks things on purpose; nil breaks none
+	Ranges    int               // of new containers, as cosmos.Config has it; 0 is its default
 	// Data is the folder that keeps the state; "" keeps none.
 	Data   string
 	Logger *slog.Logger
@@ -111,7 +112,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	}
 	e.amqp = amqp.NewServer(e.Broker, amqp.Options{Logger: c.Logger, Faults: c.Faults})
 	account := cosmos.Config{
-		Key: cosmos.EmulatorKey, Logger: c.Logger, Faults: c.Faults, Spared: []string{runtimeDatabase},
+		Key: cosmos.EmulatorKey, Logger: c.Logger, Faults: c.Faults, Spared: []string{runtimeDatabase}, RangesPerContainer: c.Ranges,
 	}
 	if e.cosmos, err = cosmos.New(account, e.data); err != nil {
 		return e.data.unusable("the Cosmos DB emulator", err)

@@ -72,7 +72,7 @@ func createContainers(ctx context.Context, client *azcosmos.Client, database str
 	for _, c := range containers {
 		properties := azcosmos.ContainerProperties{
 			ID:                     c.Name,
-			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}},
+			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}, Version: 2},
 		}
 		if c.DefaultTTLSeconds != 0 {
 			ttl := int32(c.DefaultTTLSeconds)
