@@ -95,6 +95,11 @@ func TestDeliveryWithTokens(t *testing.T) {
 	for what, got := range map[string]struct{ status, want int }{
 		"nobody asks":                    {getJSON(t, at, nil), http.StatusUnauthorized},
 		"nobody asks the backends":       {getJSON(t, backends+"/api/deliveries/with-token", nil), http.StatusUnauthorized},
+		"nobody runs a function":         {runSweep(t, app, ""), http.StatusUnauthorized},
+		"with its key it runs":           {runSweep(t, app, s.Endpoints().MasterKey), http.StatusAccepted},
+		"another account is ordered on":  {c.call("ada", "Client", http.MethodPut, app+"/api/deliveryrequests/other", request("p-other", time.Now().Add(time.Hour))).Status, http.StatusForbidden},
+		"the owner follows":              {c.call("owner-1", "Client", http.MethodGet, at+"/status", "").Status, http.StatusOK},
+		"another client follows":         {c.call("bob", "Client", http.MethodGet, at+"/status", "").Status, http.StatusNotFound},
 		"anybody asks who is alive":      {getJSON(t, app+"/api/live", nil), http.StatusOK},
 		"another client asks":            {c.call("bob", "Client", http.MethodGet, at, "").Status, http.StatusNotFound},
 		"another client cancels":         {c.call("bob", "Client", http.MethodDelete, at, "").Status, http.StatusNotFound},
@@ -115,6 +120,23 @@ func TestDeliveryWithTokens(t *testing.T) {
 	if text := log.text(); strings.Contains(text, authtest.Tenant) || strings.Contains(text, "eyJ") {
 		t.Error("the log has a caller or a token in it")
 	}
+}
+
+// runSweep runs Sweep by the host's /admin, with a key, and returns the status.
+func runSweep(t *testing.T, app, key string) int {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, app+"/admin/functions/Sweep", strings.NewReader(`{"input":""}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("x-functions-key", key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
 }
 
 // text returns what was logged.

@@ -1,0 +1,91 @@
+package system_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/message"
+)
+
+// Ensure that a web page cancels nothing: not by the host's /admin, which takes an
+// envelope with any caller in it, nor by the API; not from its own origin, nor by
+// a name that it has bound to this machine. The same cancel by a program works,
+// so that it is the page that is refused.
+func TestPagesCancelNothing(t *testing.T) {
+	r := start(t, short)
+	r.accept("watched")
+	r.complete("watched")
+	envelope, err := message.Envelope{
+		TransactionID: "watched", OperationID: "o-page", Operation: "cancel", AcceptedAt: time.Now(), Caller: "anybody",
+	}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := json.Marshal(map[string]string{"input": string(envelope)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(method, path, body, contentType string, change func(*http.Request)) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, r.url(path), strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body != "" {
+			req.Header.Set("Content-Type", contentType)
+		}
+		change(req)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode
+	}
+	pages := map[string]func(*http.Request){
+		"another origin": func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
+		"a sandbox":      func(r *http.Request) { r.Header.Set("Origin", "null") },
+		"a rebound name": func(r *http.Request) {
+			r.Host = "evil.example:7071"
+			r.Header.Set("Origin", "http://evil.example:7071")
+		},
+	}
+	const admin, api = "/admin/functions/Schedule", "/api/deliveryrequests/watched"
+	for name, page := range pages {
+		for _, contentType := range []string{"text/plain", "application/json"} {
+			if status := send(http.MethodPost, admin, string(input), contentType, page); status != http.StatusForbidden {
+				t.Errorf("%s runs Schedule with %s: %d", name, contentType, status)
+			}
+		}
+		if status := send(http.MethodDelete, api, "", "", page); status != http.StatusForbidden {
+			t.Errorf("%s cancels: %d", name, status)
+		}
+		if status := send(http.MethodGet, api, "", "", page); status != http.StatusForbidden {
+			t.Errorf("%s reads: %d", name, status)
+		}
+	}
+	program := func(*http.Request) {}
+	if status := send(http.MethodPost, admin, string(input), "text/plain", program); status != http.StatusUnsupportedMediaType {
+		t.Errorf("text runs Schedule: %d", status)
+	}
+	var view struct {
+		State      string
+		Operations []any
+	}
+	if status := getJSON(t, r.url(api), &view); status != http.StatusOK || view.State != "Completed" || len(view.Operations) != 1 {
+		t.Errorf("it is %+v, %d", view, status)
+	}
+	if status := send(http.MethodPost, admin, string(input), "application/json", program); status != http.StatusAccepted {
+		t.Fatalf("a program runs Schedule: %d", status)
+	}
+	await(t, "the program's cancel to arrive", func() bool {
+		return getJSON(t, r.url(api), &view) == http.StatusOK && view.State == "Cancelled"
+	})
+}
