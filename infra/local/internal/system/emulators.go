@@ -164,11 +164,11 @@ func (e *Emulators) ServiceBus() string { return e.Broker.ConnectionString(e.AMQ
 // CosmosDB returns the connection string of Cosmos DB.
 func (e *Emulators) CosmosDB() string { return e.cosmos.ConnectionString(e.CosmosAddress()) }
 
-// AMQPAddress returns where the message services listen.
-func (e *Emulators) AMQPAddress() string { return e.listeners.amqp.Addr().String() }
+// AMQPAddress returns where this machine finds the message services.
+func (e *Emulators) AMQPAddress() string { return callable(e.listeners.amqp.Addr().String()) }
 
-// CosmosAddress returns where Cosmos DB listens.
-func (e *Emulators) CosmosAddress() string { return e.listeners.cosmos.Addr().String() }
+// CosmosAddress returns where this machine finds Cosmos DB.
+func (e *Emulators) CosmosAddress() string { return callable(e.listeners.cosmos.Addr().String()) }
 
 // Close stops serving and waits for everything that was started.
 func (e *Emulators) Close() error {

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
 )
@@ -132,7 +133,7 @@ func (i *Instance) newHost() (*host.Host, error) {
 	if at := listener.Addr().String(); at != i.address {
 		i.address = at // by the first host alone: others read it
 	}
-	i.env.set["WEBSITE_HOSTNAME"] = i.address
+	i.nameHost()
 	checkpoints, timers, err := i.state()
 	if err == nil {
 		var h *host.Host
@@ -171,8 +172,23 @@ func closeListener(l net.Listener) error {
 	return nil
 }
 
-// Address returns where the instance listens.
-func (i *Instance) Address() string { return i.address }
+// nameHost tells the app where it is. What it makes of another name than one of
+// loopback would be https, which is not served here.
+func (i *Instance) nameHost() {
+	at := i.Address()
+	i.env.set["WEBSITE_HOSTNAME"] = at
+	if host, _, err := net.SplitHostPort(at); err != nil || door.IsLoopback(host) {
+		return
+	}
+	for _, name := range backendURLs {
+		if i.env.get(name) == "" {
+			i.env.set[name] = "http://" + at + "/api"
+		}
+	}
+}
+
+// Address returns where this machine finds the instance.
+func (i *Instance) Address() string { return callable(i.address) }
 
 // Host returns the host that runs now.
 func (i *Instance) Host() *host.Host { return i.shift().host }

@@ -41,6 +41,16 @@ func checkLocal(address, flag string, open bool) error {
 		"use one of 127.0.0.1, or pass -open-to-network if the network may do anything here", flag, address)
 }
 
+// callable is how this machine's programs call a listener: one of all addresses
+// by loopback.
+func callable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
+}
+
 // listen opens a listener: on loopback, or open to the network. flag is the flag
 // of the command line that chooses another address.
 func listen(address, flag string, open bool) (net.Listener, error) {

@@ -3,11 +3,14 @@ package system_test
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
@@ -88,4 +91,38 @@ func TestPagesCancelNothing(t *testing.T) {
 	await(t, "the program's cancel to arrive", func() bool {
 		return getJSON(t, r.url(api), &view) == http.StatusOK && view.State == "Cancelled"
 	})
+}
+
+// Ensure that what is open to the network works: for programs that call it by an
+// address, and for the app itself, which finds its backends on this machine.
+func TestOpenToTheNetwork(t *testing.T) {
+	all := system.Addresses{HTTP: "0.0.0.0:0", AMQP: "0.0.0.0:0", Cosmos: "0.0.0.0:0"}
+	config := system.Config{
+		App: app, Addresses: all, Settings: short, Notice: func(string) {},
+		Logger: slog.New(slog.DiscardHandler), HandlerLog: func(string, bool) {},
+	}
+	if _, err := system.Start(t.Context(), config); err == nil || !strings.Contains(err.Error(), "-open-to-network") {
+		t.Fatalf("not allowed, and started: %v", err)
+	}
+	config.Addresses.OpenToNetwork = true
+	s, err := system.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	for _, at := range []string{s.Endpoints().HTTP, s.Endpoints().AMQP, s.Endpoints().Cosmos} {
+		if !strings.HasPrefix(at, "127.0.0.1:") {
+			t.Errorf("this machine is told to call %s", at)
+		}
+	}
+	if err := workload.Seed(t.Context(), s.Endpoints().BackendsURL()); err != nil {
+		t.Fatal(err)
+	}
+	r := &run{System: s, t: t, client: http.DefaultClient}
+	r.accept("open")
+	r.complete("open")
 }
