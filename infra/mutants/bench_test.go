@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,25 @@ func TestLastReport(t *testing.T) {
 	}
 	if _, err := lastReport([]byte(`{"phase":"settling"}`)); err == nil {
 		t.Error("a run without a report is one to judge by")
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	killed, survived, invalid := result{killedBy: "TestA in p"}, result{}, result{invalid: true}
+	for name, c := range map[string]struct {
+		results      []result
+		tests, chaos bool // they are enough
+	}{
+		"all":           {[]result{killed, killed}, true, true},
+		"three in four": {[]result{killed, survived, killed, killed}, false, true},
+		"two in three":  {[]result{killed, survived, killed}, false, false},
+		"no verdict":    {[]result{killed, killed, killed, killed, invalid}, false, false},
+	} {
+		for chaos, enough := range map[bool]bool{false: c.tests, true: c.chaos} {
+			if err := summarize(io.Discard, c.results, chaos, 0); (err == nil) != enough {
+				t.Errorf("%s, chaos %t: %v", name, chaos, err)
+			}
+		}
 	}
 }
 
