@@ -3,6 +3,7 @@ package broker
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,4 +237,40 @@ func TestRuntimeMetric(t *testing.T) {
 			t.Errorf("%s is %T", name, a[name])
 		}
 	}
+}
+
+// Descriptors of sections may be symbols; receivers get codes, which all of them
+// read, in a batch, too.
+func TestSymbolicSections(t *testing.T) {
+	b := open(t, testConfig(), store.NewMemory())
+	symbolic := func(name string, value ...byte) []byte {
+		return append(append([]byte{0, 0xa3, byte(len(name))}, name...), value...)
+	}
+	payload := slices.Concat(
+		symbolic("amqp:header:list", 0x45),
+		symbolic("amqp:properties:list", 0xc0, 4, 1, 0xa1, 1, 'i'),
+		[]byte{0, 0x53, secApplication, 0xc1, 1, 0},
+		symbolic("amqp:data:binary", 0xa0, 1, 'x'),
+		symbolic("amqp:data:binary", 0xa0, 1, 'y'),
+		symbolic("amqp:footer:map", 0xc1, 1, 0),
+	)
+	batch := symbolic("amqp:data:binary", append([]byte{0xa0, byte(len(payload))}, payload...)...)
+	for address, from := range map[string]string{"orders": "orders", "hub/Partitions/0": "hub/ConsumerGroups/relay/Partitions/0"} {
+		p := receiver(t, b, amqp.Attach{Address: from, Settled: true})
+		p.give(2)
+		for i, send := range []struct {
+			format  uint32
+			payload []byte
+		}{{0, payload}, {batchFormat, batch}} {
+			if err := transfer(t, b, address, send.format, send.payload); err != nil {
+				t.Fatalf("%s, format %x: %v", address, send.format, err)
+			}
+			p.wait("a delivery", func() bool { return len(p.got) > i })
+			var m goamqp.Message
+			if err := m.UnmarshalBinary(p.got[i].Payload); err != nil || m.Properties.MessageID != "i" || string(slices.Concat(m.Data...)) != "xy" {
+				t.Errorf("%s, format %x: %v, %+v", from, send.format, err, m)
+			}
+		}
+	}
+	wantCondition(t, "an unknown section", transfer(t, b, "orders", 0, symbolic("amqp:nothing:list", 0x45)), amqp.CondDecodeError)
 }

@@ -53,7 +53,8 @@ func readEvents(t amqp.Transfer) (key *string, events [][]byte, err error) {
 		key, events = b.partitionKey, b.messages
 	}
 	for i, e := range events {
-		parts, err := parseEnvelope(e)
+		events[i] = withCodes(e)
+		parts, err := parseEnvelope(events[i])
 		if err != nil {
 			return nil, nil, err
 		}

@@ -135,6 +135,7 @@ func partitionKey(annotations []byte) (*string, error) {
 // payload is kept as it came, but for the id that is assigned where there is
 // none.
 func parseMessage(payload []byte) (queue.Message, error) {
+	payload = withCodes(payload)
 	parts, err := parseEnvelope(payload)
 	if err != nil {
 		return queue.Message{}, err

@@ -30,12 +30,61 @@ var errCutShort = errors.New("the message is cut short")
 type section struct {
 	code       byte
 	raw, value []byte
+	symbolic   bool // the descriptor is a symbol
+}
+
+// sectionNames are the symbolic descriptors, which a peer may send instead of the
+// codes.
+var sectionNames = map[amqp.Symbol]byte{
+	"amqp:header:list":                secHeader,
+	"amqp:delivery-annotations:map":   secDeliveryAnnotations,
+	"amqp:message-annotations:map":    secMessageAnnotations,
+	"amqp:properties:list":            secProperties,
+	"amqp:application-properties:map": secApplication,
+	"amqp:data:binary":                secData,
+	"amqp:amqp-sequence:list":         secSequence,
+	"amqp:amqp-value:*":               secValue,
+	"amqp:footer:map":                 secFooter,
+}
+
+// withCodes gives a message whose sections have codes for descriptors, since most
+// clients read nothing else. What can't be read is left as it is.
+func withCodes(payload []byte) []byte {
+	out, symbolic := []byte(nil), false
+	for b := payload; len(b) > 0; {
+		s, rest, err := nextSection(b)
+		if err != nil {
+			return payload
+		}
+		if s.symbolic && !symbolic {
+			out, symbolic = append(out, payload[:len(payload)-len(b)]...), true
+		}
+		if symbolic {
+			out = appendSection(out, s.code, s.value)
+		}
+		b = rest
+	}
+	if !symbolic {
+		return payload
+	}
+	return out
 }
 
 // nextSection takes the first section from b, without decoding its value.
 func nextSection(b []byte) (s section, rest []byte, err error) {
-	// A described type: 0x00, then the descriptor as smallulong or ulong.
+	// A described type: 0x00, then the descriptor as smallulong, ulong or symbol.
 	switch {
+	case len(b) >= 3 && b[0] == 0 && (b[1] == 0xa3 || b[1] == 0xb3):
+		size, err := amqp.ValueSize(b[1:])
+		if err != nil {
+			return s, nil, err
+		}
+		name, err := amqp.DecodeValue(b[1 : 1+size])
+		if err != nil {
+			return s, nil, err
+		}
+		symbol, _ := name.(amqp.Symbol)
+		s.code, s.value, s.symbolic = sectionNames[symbol], b[1+size:], true
 	case len(b) >= 3 && b[0] == 0 && b[1] == 0x53:
 		s.code, s.value = b[2], b[3:]
 	case len(b) >= 10 && b[0] == 0 && b[1] == 0x80 && binary.BigEndian.Uint64(b[2:]) <= 0xff:
