@@ -32,8 +32,9 @@ const (
 )
 
 // signBounds are how often a sign must be seen in the run above, and the fault
-// that brings it about: without it there is nothing to be seen. What that run
-// shows by luck alone (below 1) only longer ones must show.
+// that brings it about: without it there is nothing to be seen. That run must show
+// each at least once; what comes by luck (below 1) longer ones need not show as
+// much more often.
 var signBounds = []struct {
 	sign   Sign
 	wanted float64
@@ -41,14 +42,14 @@ var signBounds = []struct {
 }{
 	{Unacknowledged, 3, fault.EventHubsSendLost},
 	{GapsFilled, 2, fault.HostStopInRetry},
-	{LeasesLost, 1, fault.HandlerFreeze},
+	{LeasesLost, 0.3, fault.HandlerFreeze},
 	{LeasesTaken, 10, fault.HandlerKill},
 	{DeadLetters, 3, fault.CosmosPartition},
-	{Rescued, 1, fault.CosmosPartition},
-	{LateRefused, 1, fault.BackendLate},
+	{Rescued, 0.6, fault.CosmosPartition},
+	{LateRefused, 0.4, fault.BackendLate},
 	{UnknownUndone, 3, fault.BackendAnswerLost},
 	{Repeated, 1, fault.HandlerKill},
-	{Recreated, 1, fault.EventHubsRecreated},
+	{Recreated, 0.5, fault.EventHubsRecreated},
 	{Outside, 20, ""}, // of each crowd
 	{Pickups, 1, fault.BackendAway},
 }
@@ -60,10 +61,10 @@ const (
 	acceptedShare  = 0.7
 	completedShare = 0.4
 	actsShare      = 0.25
-	hitsWanted     = 3   // of a point, in the run above
-	pointsWanted   = 0.2 // the share of the crash points, in the run above
-	mostPoints     = 0.5 // the same in a run of any size: some are rarely passed
-	refusedWanted  = 1   // transactions whose undo is refused, in the run above
+	hitsWanted     = 3    // of a point, in the run above
+	pointsWanted   = 0.12 // the share of the crash points, in the run above
+	mostPoints     = 0.5  // the same in a run of any size: some are rarely passed
+	refusedWanted  = 1    // transactions whose undo is refused, in the run above
 )
 
 // The bounds that are neither of a sign nor of a point.
@@ -88,7 +89,7 @@ func (c Config) bounds(crashPoints int) []Bound {
 		if !c.Policy.Signs || s.needs != "" && !c.breaks(s.needs) {
 			continue
 		}
-		wanted := int(s.wanted * size)
+		wanted := max(int(min(1, size)), int(s.wanted*size))
 		if s.sign == Outside {
 			wanted = int(s.wanted) * (c.Deliveries / crowdEvery)
 		}

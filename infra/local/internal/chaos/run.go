@@ -48,6 +48,7 @@ type run struct {
 	encore  bool       // the storm has gone on when its time was up
 	crashes *crashes   // nil if the app has no crash points
 	armed   time.Time  // when crash points were armed last
+	spared  bool       // the handlers that started last
 	news    *receiver  // nil if the app does not tell of ends
 	ledger  *ledger
 	tally   *tally

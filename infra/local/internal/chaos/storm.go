@@ -228,25 +228,26 @@ func (r *run) arm() error {
 	if deaths == 0 && time.Since(r.armed) < armFor {
 		return nil
 	}
-	r.armed = time.Now()
+	r.armed, r.spared = time.Now(), !r.spared
 	if r.sparing() {
 		return r.crashes.disarm()
 	}
 	return r.crashes.arm()
 }
 
-// sparing reports whether handlers are to live for a while: enough have died by
-// now, and there is something that they have to live for, accepted requests or what
-// an encore is for.
+// sparing reports whether the handlers that start now are to live: every second
+// time, or none would get on with what it has begun, and as long as there is
+// something else to live for, accepted requests or what an encore is for. If too
+// few have died by now, none are spared.
 func (r *run) sparing() bool {
 	if r.begun.IsZero() {
-		return false
+		return r.spared
 	}
 	lags := map[string]bool{}
 	for _, b := range measure(r.bounds, r.seen(0)) {
 		lags[b.Name] = r.c.lags(b, time.Since(r.begun))
 	}
-	return !lags[boundCrashes] && (r.encore || lags[boundAccepted])
+	return !lags[boundCrashes] && (r.spared || r.encore || lags[boundAccepted])
 }
 
 // arming goes on arming crash points until do has ended. A tree that ends by

@@ -79,6 +79,10 @@ func TestHandlersAreSpared(t *testing.T) {
 		if got := r.sparing(); got != s.want {
 			t.Errorf("%s: spared %v", name, got)
 		}
+		r.spared = true
+		if lags := s.elapsed > 5*time.Second && s.points < 2; r.sparing() == lags {
+			t.Errorf("%s: spared at its turn: %v", name, !lags)
+		}
 	}
 }
 
