@@ -53,6 +53,7 @@ type history struct {
 	dies             bool
 	lateAt, nestedAt int
 	slow             time.Duration // of the nested call
+	away             string        // the service that gives no answer in time, to any call
 	dead             bool
 
 	late    []runner.Request // given up by their callers, not yet arrived
@@ -148,10 +149,9 @@ func (h *history) call(req runner.Request) *workflow.Outcome {
 		return new(runnertest.Refused(422, "refused"))
 	}
 	h.calls++
-	switch h.calls {
-	case h.nestedAt:
+	if h.calls == h.nestedAt {
 		h.other()
-	case h.lateAt:
+	} else if h.calls == h.lateAt || req.Call.Backend == h.away {
 		h.late = append(h.late, req)
 		return new(runnertest.Unavailable("no answer in time"))
 	}
@@ -239,6 +239,7 @@ func (h *history) message(t *rapid.T) {
 	}
 	h.lateAt = rapid.IntRange(0, 6).Draw(t, "late at")
 	h.nestedAt = rapid.IntRange(0, 6).Draw(t, "other process at")
+	h.away = rapid.SampledFrom([]string{"", "", "", "", "hotel", "flight", "payment"}).Draw(t, "away")
 	if h.nestedAt > 0 {
 		h.slow = time.Duration(rapid.IntRange(0, 80).Draw(t, "seconds")) * time.Second
 	}
@@ -247,7 +248,7 @@ func (h *history) message(t *rapid.T) {
 }
 
 // calm ends all fates.
-func (h *history) calm() { h.fateAt, h.lateAt, h.nestedAt, h.dead = 0, 0, 0, false }
+func (h *history) calm() { h.fateAt, h.lateAt, h.nestedAt, h.away, h.dead = 0, 0, 0, "", false }
 
 func (h *history) time(t *rapid.T) {
 	h.w.Clock.Advance(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
