@@ -1,7 +1,8 @@
 // Everything that drone delivery runs on in Azure: two Flex Consumption apps from
-// one package, Event Hubs, Service Bus, Cosmos DB, storage and monitoring. There
-// is no key in it but where authMode is keys: all services take tokens of the
-// apps' identities only, each with the least roles on the entities that it uses.
+// one package, Event Hubs, Service Bus, Cosmos DB, storage and monitoring. No
+// service is reached with a key: all take tokens of the apps' identities only,
+// each with the least roles on the entities that it uses. The vault has what makes
+// ids and signs notices, and the backends' function key where authMode is keys.
 //
 // azd provision deploys it, azd down --purge removes it all, the vault too.
 
