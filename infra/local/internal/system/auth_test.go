@@ -48,6 +48,7 @@ func (c *callers) call(oid, role, method, url, body string) answer {
 // their callers: a client's delivery completes while the backends let in the
 // workflow's identity alone, which gets its token as in App Service.
 func TestDeliveryWithTokens(t *testing.T) {
+	t.Parallel()
 	issuer := authtest.NewIssuer(t)
 	identity := authtest.NewIdentity(t, issuer, "the-workflow", "Scheduler")
 	set := map[string]string{

@@ -65,6 +65,7 @@ func (r *run) deadLetters() int {
 }
 
 func TestDeliveriesEndToEnd(t *testing.T) {
+	t.Parallel()
 	r := start(t, map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.002"})
 	r.workload(1, 100, undisturbed)
 	if n := r.deadLetters(); n > 0 {
@@ -75,6 +76,7 @@ func TestDeliveriesEndToEnd(t *testing.T) {
 // Ensure that nothing is lost and nothing stays open when the handler is killed
 // in the middle, so often that the host stops as well and is replaced.
 func TestHandlerKilledInTheMiddle(t *testing.T) {
+	t.Parallel()
 	// The recovery must not take until the pickups of what is changed.
 	r := start(t, short, map[string]string{"FLEET_DRONES": "150", "FLIGHT_TIME_SCALE": "0.01"})
 	const deliveries, kills = 100, 3
@@ -130,6 +132,7 @@ func await(t testing.TB, what string, ok func() bool) {
 // reschedules and a later wake of one transaction, all well inside the queue's
 // duplicate window, all act.
 func TestReschedulesAndLaterWakeInsideDuplicateWindow(t *testing.T) {
+	t.Parallel()
 	r := start(t, short, map[string]string{"FLEET_DRONES": "1", "FLEET_ZONES": "1", "FLIGHT_TIME_SCALE": "0.003"})
 	if w := r.AppSettings().Budgets.DuplicateWindow; w < time.Minute {
 		t.Fatalf("the duplicate window is %v: too short for this test to show anything", w)
@@ -166,6 +169,7 @@ func TestReschedulesAndLaterWakeInsideDuplicateWindow(t *testing.T) {
 
 // Ensure that a cancelled delivery leaves nothing behind at the backends.
 func TestCancelUndoesEverything(t *testing.T) {
+	t.Parallel()
 	r := start(t, short)
 	r.want(http.StatusAccepted, http.MethodPut, "/api/deliveryrequests/gone", request("p-gone", time.Now().Add(time.Hour)))
 	r.await("gone", "Completed", func(p progress) bool { return p.State == "Completed" })

@@ -128,6 +128,7 @@ func (r *told) want(id string, want ...string) {
 // Ensure each rest of each transaction is told, in its order, also what came to
 // pass while the receiver was down; and nothing is left behind.
 func TestNoticesEndToEnd(t *testing.T) {
+	t.Parallel()
 	receiver := newTold(t)
 	receiver.set(http.StatusServiceUnavailable)
 	r := start(t, short, receiver.settings())
@@ -165,6 +166,7 @@ func TestNoticesEndToEnd(t *testing.T) {
 // Ensure a receiver that never answers keeps no transaction from completing, and
 // is told when it does.
 func TestReceiverThatHangsHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	receiver := newTold(t)
 	receiver.hang = make(chan struct{})
 	r := start(t, short, receiver.settings(), map[string]string{"NOTIFY_CONCURRENCY": "2"})

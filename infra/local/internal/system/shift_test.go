@@ -53,6 +53,7 @@ func TestStoppedHostIsReplaced(t *testing.T) {
 // Ensure that an act that waits for its moment ends with the host that it waits
 // for, and that the next host is as any other.
 func TestStopInRetryEndsWithTheHost(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	stopped := make(chan error, 1)
 	go func() { stopped <- r.Instance.StopHostInRetry(t.Context()) }()
@@ -106,6 +107,7 @@ func (r *run) complete(id string) {
 
 // Ensure that events which the trigger has passed over are relayed all the same.
 func TestEventsOfAStoppedRetryAreRelayed(t *testing.T) {
+	t.Parallel()
 	r := startConfig(t, system.Config{Profile: profile(t, "chaos")})
 	stopped := make(chan error, 1)
 	go func() { stopped <- r.Instance.StopHostInRetry(t.Context()) }()
@@ -127,6 +129,7 @@ func TestEventsOfAStoppedRetryAreRelayed(t *testing.T) {
 // Ensure that the system gets over all acts and all that can happen to a call,
 // and that all of it happens.
 func TestActsAndBackendFaults(t *testing.T) {
+	t.Parallel()
 	faults := fault.New()
 	r := startConfig(t, system.Config{Profile: profile(t, "chaos"), Faults: faults})
 	plan := fault.Plan{Seed: 5, SlowSeconds: 1, Rates: map[fault.Point]float64{}}

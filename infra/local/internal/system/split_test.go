@@ -32,6 +32,7 @@ func functions(i *system.Instance) []string {
 // Ensure that the workflow and the backends do their work as two apps, as they do
 // in Azure, from one staged folder.
 func TestTwoApps(t *testing.T) {
+	t.Parallel()
 	r := startConfig(t, system.Config{Split: true, Settings: map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.002"}})
 	workflow := []string{"DeadLetterCompensations", "DeadLetterDeliveries", "DeadLetterNotifications", "Ingest", "Live", "Notify",
 		"Operations", "Progress", "Ready", "Relay", "Schedule", "Supervise", "Sweep"}

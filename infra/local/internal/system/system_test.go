@@ -67,7 +67,8 @@ type run struct {
 }
 
 // start runs the app with settings on top of the default ones. When the test
-// fails, the log is printed.
+// fails, the log is printed. Tests that mostly wait for it run in parallel: each has
+// a system and ports of its own.
 func start(t testing.TB, settings ...map[string]string) *run {
 	t.Helper()
 	set := map[string]string{}

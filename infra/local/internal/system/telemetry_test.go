@@ -62,6 +62,7 @@ func spansIn(t *testing.T, path string) []fileSpan {
 // sent travels through the hub, the queue and the calls, and the host's own spans
 // are linked.
 func TestOneDeliveryIsOneTrace(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "spans.jsonl")
 	r := start(t, map[string]string{"TRACE_FILE": file, "PROMETHEUS_METRICS": "true"})
 	const traceID, client hexID = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
