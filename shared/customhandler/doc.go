@@ -1,8 +1,9 @@
 // Package customhandler speaks the protocol between the Azure Functions host
 // and a custom handler: the host starts the handler as its child, waits until
 // its port answers, sends events as POST /<Function> with everything in a JSON
-// envelope, and passes HTTP requests on as they are
-// (enableProxyingHttpRequest).
+// envelope, and passes HTTP requests on as they are (enableProxyingHttpRequest,
+// which hosts know since mid-2025; with enableForwardingHttpRequest beside it
+// older ones do, too, where they would answer every request with an empty 500).
 //
 // What the protocol makes of a mistake is harsh, and this package is shaped by
 // it: an empty answer hangs an invocation until functionTimeout; a timed-out
