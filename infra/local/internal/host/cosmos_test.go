@@ -81,4 +81,13 @@ func TestCosmosCheckpoints(t *testing.T) {
 	if err != nil || len(list) != 1 || *list[0].SequenceNumber != 5 || *list[0].Offset != "100" || list[0].PartitionID != "0" {
 		t.Errorf("checkpoints: %+v, %v", list, err)
 	}
+	// Who owns the partitions stays when the checkpoints are forgotten.
+	if err := ForgetCheckpoints(t.Context(), container); err != nil {
+		t.Fatal(err)
+	}
+	list, err = s.ListCheckpoints(t.Context(), namespace, "hub", "$Default", nil)
+	owners, err2 := s.ListOwnership(t.Context(), namespace, "hub", "$Default", nil)
+	if err != nil || err2 != nil || len(list) != 0 || len(owners) != 1 {
+		t.Errorf("checkpoints %+v, ownerships %+v, %v, %v", list, owners, err, err2)
+	}
 }
