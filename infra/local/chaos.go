@@ -28,7 +28,7 @@ type chaosFlags struct {
 // tree is killed their pauses begin anew, and since a handler reads at its start
 // where it is to die next; and more transactions that can't be undone, so that
 // some are Stuck.
-const usualFaults = "all,handler.kill=12,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.05"
+const usualFaults = "all,eventhubs.recreated=4,handler.kill=12,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.05"
 
 func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.deliveries, "deliveries", 1500, "delivery requests to send, besides repeats and malformed ones")

@@ -67,7 +67,7 @@ const (
 	spikePercent = 15
 	// Of so many deliveries one has a crowd, one a pickup at its moment (four at
 	// least), one an undo that is refused (one at least).
-	crowdEvery, pickupEvery, refusedEvery = 1000, 150, 250
+	crowdEvery, pickupEvery, refusedEvery = 750, 150, 250
 	// encoreShare is how much is sent in an encore, beside the plan's own rate.
 	encoreShare = 0.3
 	// sendingPart is the share of the time in which requests begin; the rest is
@@ -175,6 +175,7 @@ func (m mixture) stage(all []sending, random *rand.Rand) {
 		return taken
 	}
 	for _, s := range take(workload.Plain, m.deliveries/crowdEvery) {
+		s.At = m.from + upTo(random, (m.until-m.from)/2) // so that all of it comes in time
 		s.crowd(random)
 	}
 	for _, away := range m.away {

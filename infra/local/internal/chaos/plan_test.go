@@ -156,7 +156,7 @@ func TestPlanStages(t *testing.T) {
 			refused++
 		}
 	}
-	if crowds != 1 || meanwhile < deliveries/pickupEvery/2 || refused < deliveries/refusedEvery || once < 30 {
+	if crowds != deliveries/crowdEvery || meanwhile < deliveries/pickupEvery/2 || refused < deliveries/refusedEvery || once < 30 {
 		t.Errorf("%d crowds, %d pickups meanwhile, %d refused, %d cancels without a key", crowds, meanwhile, refused, once)
 	}
 	first, encore := c.mixture(start, nil), c.encore(start)

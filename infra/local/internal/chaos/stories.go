@@ -113,6 +113,7 @@ const (
 // crowd has many ask for changes of one transaction at once, then some for its
 // end, and some err in the id.
 func (s *sending) crowd(r *rand.Rand) {
+	s.own() // a request that is repeated until it is accepted
 	s.later(r)
 	at := upTo(r, runs)
 	for range crowdMoves {
