@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage/stagetest"
 )
 
 func TestMistakesInStage(t *testing.T) {
@@ -29,7 +32,15 @@ func TestStageForAzure(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return
 	}
-	dir := filepath.Join(t.TempDir(), "app")
+	project, err := stage.FindProject(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, dir := t.TempDir(), filepath.Join(t.TempDir(), "app")
+	if err := stagetest.Small(project, small); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(small)
 	var out, errOut bytes.Buffer
 	exit := run(t.Context(), console{args: []string{"stage", "-for", "azure", "-auth", "keys", "-out", dir}, out: &out, errOut: &errOut})
 	if exit != exitOK || !regexp.MustCompile(`^staged .* for azure: \d+ files, \d+\.\d MB\n$`).MatchString(out.String()) {

@@ -14,11 +14,12 @@ import (
 	"testing"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage/stagetest"
 )
 
 // The staged apps that the tests look at: for this machine, and for Azure with
-// both ways to check callers.
-var local, entra, keys string
+// both ways to check callers. Those are of the project small.
+var local, entra, keys, small string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -42,9 +43,12 @@ func stageAll(dir string) error {
 	if err != nil {
 		return err
 	}
-	local, entra, keys = filepath.Join(dir, "local"), filepath.Join(dir, "entra"), filepath.Join(dir, "keys")
+	local, entra, keys, small = filepath.Join(dir, "local"), filepath.Join(dir, "entra"), filepath.Join(dir, "keys"), filepath.Join(dir, "small")
+	if err := stagetest.Small(project, small); err != nil {
+		return err
+	}
 	// The tests look at files, not at what a zip from Windows would have.
-	azure := stage.Options{Project: project, Out: entra, Target: stage.Azure, Auth: stage.Entra, GOOS: "linux"}
+	azure := stage.Options{Project: small, Out: entra, Target: stage.Azure, Auth: stage.Entra, GOOS: "linux"}
 	ctx := context.Background()
 	err = errors.Join(
 		stage.Stage(ctx, stage.Options{Project: project, Out: local, Target: stage.Local}),
