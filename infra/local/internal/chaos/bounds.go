@@ -109,6 +109,8 @@ func (c Config) hits(info fault.Info, size float64) int {
 	switch {
 	case info.Point == fault.BackendUndoRefused: // chosen by transaction, of those that are undone
 		return int(refusedWanted * size)
+	case info.Point == fault.EventHubsRecreated: // which waits for Relay to have caught up
+		return int(min(1, size))
 	case info.Lasts || rate == 0:
 		return int(size) // one burst
 	case info.Act:
