@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/account"
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
@@ -123,8 +124,13 @@ type interval struct {
 	from, to int64 // Unix milliseconds
 }
 
-// holdOf returns how long an assignment needed its drone: from the departure to
-// the arrival, or to the undo; before the departure others may have it. It is
+// clocksApart is how far the clocks of instances may be apart.
+const clocksApart = 5 * time.Second
+
+// holdOf returns how long an assignment needed its drone for certain: from the
+// departure to the arrival, or to the undo; before the departure others may have
+// it. When it was undone another instance says than when it departed, and whoever
+// had the drone next: by their clocks that was up to clocksApart earlier. It is
 // false for an assignment that was never confirmed.
 func holdOf(r *record.Record[drone.Assignment]) (interval, bool) {
 	flight := r.Content.Flight
@@ -134,7 +140,7 @@ func holdOf(r *record.Record[drone.Assignment]) (interval, bool) {
 	}
 	for _, e := range r.Journal {
 		if e.Change == record.Deleted {
-			h.to = min(h.to, e.At.UnixMilli())
+			h.to = min(h.to, e.At.Add(-clocksApart).UnixMilli())
 		}
 	}
 	return h, flight.DroneID != ""

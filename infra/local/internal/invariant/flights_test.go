@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/backend/record"
@@ -45,5 +46,22 @@ func TestFlights(t *testing.T) {
 				t.Errorf("%d checked, %+v, want %d broken", f.checked, f.violations, tt.broken)
 			}
 		})
+	}
+}
+
+// Ensure that a flight which was called back is compared by what is certain of
+// its end: the instance that undid it may have a clock that is ahead of that of
+// the instance which lent the drone next.
+func TestFlightsByClocksThatAreApart(t *testing.T) {
+	for after, broken := range map[time.Duration]int{34 * time.Millisecond: 0, 5 * time.Second: 0, 6 * time.Second: 1} {
+		undone := flown{0, 5, 9, 5}.assignment("a", "p")
+		last := &undone.Journal[len(undone.Journal)-1]
+		last.At = last.At.Add(after)
+		s := Snapshot{Assignments: []record.Record[drone.Assignment]{undone, flown{4, 4, 8, 0}.assignment("b", "p")}}
+		var f findings
+		checkFlights(newIndex(&s), &f)
+		if len(f.violations) != broken {
+			t.Errorf("undone %v after the departure: %+v, want %d broken", after, f.violations, broken)
+		}
 	}
 }
