@@ -3,11 +3,15 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 )
 
@@ -46,6 +50,24 @@ func TestFailedSync(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	h.check(t, "after a power cut", fsys.PowerCut(0, nil), folder, 20)
+}
+
+// Ensure that a folder which is removed under a Disk ends it with the next commit:
+// what is written there is kept by nobody.
+func TestRemovedFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	d := openDisk(t, files.System{}, dir)
+	apply(t, d, "a=1")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	var b Batch
+	b.Put("b", []byte("2"))
+	if err := Apply(d, b); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a commit in a folder that is gone: %v", err)
+	}
+	wait(t, "Failed", d.Failed())
+	closeDisk(t, d)
 }
 
 // Ensure that a file system that refuses any one kind of writing from some

@@ -95,6 +95,10 @@ func (l *log) write(number uint64, group []request) error {
 	if err := l.out.Sync(); err != nil {
 		return err
 	}
+	// A file that somebody has removed takes everything, and keeps nothing.
+	if _, err := l.fsys.Stat(filepath.Join(l.dir, l.segments[len(l.segments)-1].name)); err != nil {
+		return err
+	}
 	l.apply(int64(len(commit)))
 	if old {
 		return l.removeOldest()

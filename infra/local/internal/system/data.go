@@ -78,8 +78,11 @@ func (d *data) failed() <-chan struct{} {
 	return d.disk.Failed()
 }
 
-// broken is the error of a store that can't keep anything any more.
+// broken is the error of a store that can't keep anything any more, nil if it can.
 func (d *data) broken() error {
+	if !d.isBroken() {
+		return nil
+	}
 	err := fmt.Errorf("nothing can be kept in %s any more: %w", d.folder, d.disk.Err())
 	cure := "mend the cause"
 	if files.Full(err) {

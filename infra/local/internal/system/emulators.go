@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,17 +146,13 @@ func (e *Emulators) serve(name string, run func() error) {
 // Wait returns nil when ctx ends, and an error when a listener breaks, or the
 // store of the state; that one also when ctx has ended because of it, as what
 // asked the store may be told first.
-func (e *Emulators) Wait(ctx context.Context) error {
+func (e *Emulators) Wait(ctx context.Context) (err error) {
 	select {
 	case <-ctx.Done():
 	case <-e.data.failed():
-	case err := <-e.failed:
-		return err
+	case err = <-e.failed:
 	}
-	if e.data.isBroken() {
-		return e.data.broken()
-	}
-	return nil
+	return cmp.Or(e.data.broken(), err)
 }
 
 // ServiceBus returns the connection string of both message services.

@@ -10,6 +10,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,18 +169,19 @@ func (s *System) AppSettings() settings.Settings { return s.app }
 // Recovery returns how long the system takes at most to get over the last fault.
 func (s *System) Recovery() Recovery { return s.recovery }
 
-// Wait returns nil when ctx ends, and an error when a part stops by itself.
-func (s *System) Wait(ctx context.Context) error {
+// Wait returns nil when ctx ends, and an error when a part stops by itself. See
+// Emulators.Wait for the store of the state.
+func (s *System) Wait(ctx context.Context) (err error) {
 	select {
 	case <-ctx.Done():
-		return nil
-	case err := <-s.Emulators.failed:
-		return err
+	case <-s.Emulators.data.failed():
+	case err = <-s.Emulators.failed:
 	case <-s.Instance.Finished():
-		return fmt.Errorf("%s has stopped", s.Instance.c.Name)
+		err = fmt.Errorf("%s has stopped", s.Instance.c.Name)
 	case <-s.backendsFinished():
-		return fmt.Errorf("%s has stopped", s.Backends.c.Name)
+		err = fmt.Errorf("%s has stopped", s.Backends.c.Name)
 	}
+	return cmp.Or(s.Emulators.data.broken(), err)
 }
 
 // During does something that needs the system. It ends do's context, and returns
