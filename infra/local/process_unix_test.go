@@ -115,9 +115,10 @@ func TestDemoEndsWithTheStore(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	p := launch(t, "demo", "-app", app, "-instances", "2", "-data", folder, "-http", "0", "-amqp", "0", "-cosmos", "0")
 	p.until(t, "sending ")
-	if err := os.RemoveAll(folder); err != nil { // no file can be made in it from now on
+	if err := os.RemoveAll(folder); err != nil { // nothing is kept in it from now on
 		t.Fatal(err)
 	}
+	removed := time.Now()
 	lines := p.until(t, "local: ")
 	want := "nothing can be kept in " + folder + " any more: "
 	if last := lines[len(lines)-1]; !strings.Contains(last, want) || !strings.Contains(last, "mend the cause and start again") {
@@ -127,29 +128,9 @@ func TestDemoEndsWithTheStore(t *testing.T) {
 	if err := p.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitError {
 		t.Errorf("ended: %v, want exit code %d", err, exitError)
 	}
-	if took := time.Since(failedAt(t)); took > 5*time.Second {
+	if took := time.Since(removed); took > 10*time.Second {
 		t.Errorf("it took %v to end", took)
 	}
-}
-
-// failedAt is when the store has failed, as the log of the runtime tells.
-func failedAt(t *testing.T) time.Time {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(app), "local", "log.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		var entry struct {
-			Msg  string
-			Time time.Time
-		}
-		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "the store failed" {
-			return entry.Time
-		}
-	}
-	t.Fatal("the log doesn't tell that the store has failed")
-	return time.Time{}
 }
 
 // Ensure that the plan of faults holds in the further instances as well, though
