@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/crash"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"

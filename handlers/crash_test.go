@@ -14,10 +14,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 

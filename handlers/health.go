@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 

@@ -9,12 +9,12 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/progress"
+	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 

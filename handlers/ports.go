@@ -5,17 +5,17 @@ import (
 	"errors"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/account"
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery/account"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -50,7 +50,7 @@ type stores struct {
 	packages     record.Store[record.Record[parcel.Content]]
 	bookings     record.Store[record.Record[transportation.Booking]]
 	assignments  record.Store[record.Record[drone.Assignment]]
-	deliveries   record.Store[record.Record[backenddelivery.Content]]
+	deliveries   record.Store[record.Record[deliveries.Content]]
 	drones       drone.Store
 }
 
@@ -70,7 +70,7 @@ func openStores(db *cosmosdb.Database) (stores, error) {
 	s.packages = openRecords[record.Record[parcel.Content]](note, db, cosmosdb.PackagesContainer)
 	s.bookings = openRecords[record.Record[transportation.Booking]](note, db, cosmosdb.BookingsContainer)
 	s.assignments = openRecords[record.Record[drone.Assignment]](note, db, cosmosdb.AssignmentsContainer)
-	s.deliveries = openRecords[record.Record[backenddelivery.Content]](note, db, cosmosdb.DeliveriesContainer)
+	s.deliveries = openRecords[record.Record[deliveries.Content]](note, db, cosmosdb.DeliveriesContainer)
 	return s, errors.Join(errs...)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -18,16 +19,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
 // backendProblems are the types that only backends answer with.
 var backendProblems = []problem.Type{
 	record.OwnedByAnother, record.StaleRevision, record.OtherContent, record.CannotUndo,
-	drone.NoDroneFree, drone.TooHeavy, backenddelivery.NotConfirmable, backenddelivery.TooMany,
+	drone.NoDroneFree, drone.TooHeavy, deliveries.NotConfirmable, deliveries.TooMany,
 }
 
 func problemsDocument() string {
@@ -81,7 +82,7 @@ func TestEveryProblemTypeIsListed(t *testing.T) {
 		listed[p.ID] = true
 	}
 	found := 0
-	err := filepath.WalkDir("../shared/backend", func(path string, d fs.DirEntry, err error) error {
+	look := func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -110,7 +111,8 @@ func TestEveryProblemTypeIsListed(t *testing.T) {
 			return true
 		})
 		return nil
-	})
+	}
+	err := errors.Join(filepath.WalkDir("../shared/record", look), filepath.WalkDir("../shared/delivery", look))
 	if err != nil || found != len(backendProblems) {
 		t.Errorf("%d types found, %d listed, %v", found, len(backendProblems), err)
 	}

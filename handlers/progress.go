@@ -5,9 +5,9 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
 func (a *App) progressEndpoints() []endpoint {

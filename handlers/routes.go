@@ -9,9 +9,9 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 

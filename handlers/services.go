@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/account"
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/delivery/account"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/notify"
@@ -43,7 +43,7 @@ type services struct {
 	packages       *parcel.Service
 	transportation *transportation.Service
 	drones         *drone.Service
-	deliveries     *backenddelivery.Service
+	deliveries     *deliveries.Service
 }
 
 // newServices builds the services on their ports.
@@ -151,7 +151,7 @@ func (out *services) addBackends(s settings.Settings, p ports) error {
 	carriers := transportation.Defaults()
 	carriers.DroneReachKm, carriers.Retention, carriers.Ahead = s.CarrierDistanceKm, keep, ahead
 	out.transportation = transportation.New(carriers, p.bookings, p.now)
-	out.deliveries = backenddelivery.New(backenddelivery.Config{Retention: keep}, p.deliveries, p.now)
+	out.deliveries = deliveries.New(deliveries.Config{Retention: keep}, p.deliveries, p.now)
 	fleet := drone.Defaults()
 	fleet.ExpeditedSpeedKmh *= s.Fleet.SpeedKmh / fleet.SpeedKmh
 	fleet.Drones, fleet.Zones, fleet.SpeedKmh = s.Fleet.Drones, s.Fleet.Zones, s.Fleet.SpeedKmh

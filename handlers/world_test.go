@@ -15,19 +15,19 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/account"
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone/dronetest"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/delivery/account"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
+	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -118,7 +118,7 @@ func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints,
 			accounts: memory[account.Account](w), packages: memory[record.Record[parcel.Content]](w),
 			bookings: memory[record.Record[transportation.Booking]](w), assignments: memory[record.Record[drone.Assignment]](w),
-			deliveries: memory[record.Record[backenddelivery.Content]](w), drones: &dronetest.Memory{Docs: recordtest.Memory[drone.Drone]{Before: w.fault}},
+			deliveries: memory[record.Record[deliveries.Content]](w), drones: &dronetest.Memory{Docs: recordtest.Memory[drone.Drone]{Before: w.fault}},
 		},
 		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, signals: signals, now: w.now,
 		undeliverable: w.undelivered,

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )

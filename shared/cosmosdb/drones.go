@@ -3,7 +3,7 @@ package cosmosdb
 import (
 	"context"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 )
 
 // Drones implements drone.Store. The partition key is the zone.

@@ -11,17 +11,17 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/account"
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone/dronetest"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/delivery/account"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -35,7 +35,7 @@ type business struct {
 	packages *recordtest.Memory[record.Record[parcel.Content]]
 	bookings *recordtest.Memory[record.Record[transportation.Booking]]
 	flights  *recordtest.Memory[record.Record[drone.Assignment]]
-	done     *recordtest.Memory[record.Record[backenddelivery.Content]]
+	done     *recordtest.Memory[record.Record[deliveries.Content]]
 	in       workflow.Input
 }
 
@@ -52,7 +52,7 @@ func newBusiness(t *testing.T) *business {
 		packages: &recordtest.Memory[record.Record[parcel.Content]]{},
 		bookings: &recordtest.Memory[record.Record[transportation.Booking]]{},
 		flights:  &recordtest.Memory[record.Record[drone.Assignment]]{},
-		done:     &recordtest.Memory[record.Record[backenddelivery.Content]]{},
+		done:     &recordtest.Memory[record.Record[deliveries.Content]]{},
 	}
 	drones, err := drone.New(drone.Defaults(), b.flights, &dronetest.Memory{}, now)
 	if err != nil {
@@ -67,7 +67,7 @@ func newBusiness(t *testing.T) *business {
 		b.accounts.Routes, drones.Routes,
 		parcel.New(parcel.Config{}, b.packages, now).Routes,
 		transportation.New(transportation.Defaults(), b.bookings, now).Routes,
-		backenddelivery.New(backenddelivery.Config{}, b.done, now).Routes,
+		deliveries.New(deliveries.Config{}, b.done, now).Routes,
 	} {
 		routes(api, log)
 	}

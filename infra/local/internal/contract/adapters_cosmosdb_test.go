@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/operate"

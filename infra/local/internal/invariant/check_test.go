@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 

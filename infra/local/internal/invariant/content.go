@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -20,7 +20,7 @@ var asks = map[string]func(json.RawMessage) (any, error){
 	delivery.StepPackage:        read[parcel.Content],
 	delivery.StepTransportation: read[transportation.Ask],
 	delivery.StepDrone:          read[drone.Ask],
-	delivery.StepDelivery:       read[backenddelivery.Ask],
+	delivery.StepDelivery:       read[deliveries.Ask],
 }
 
 func read[T any](body json.RawMessage) (any, error) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
 // checkFlights wants the flights of a drone not to overlap.

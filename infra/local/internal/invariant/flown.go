@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
 // Ensure a package has one flight: one that was let go before its pickup is none.

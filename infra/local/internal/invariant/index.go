@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/account"
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/delivery/account"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -38,7 +38,7 @@ type index struct {
 	drones       map[drone.Candidate]*drone.Drone
 	assignments  map[string]*record.Record[drone.Assignment]
 	bookings     map[string]*record.Record[transportation.Booking]
-	deliveries   map[string]*record.Record[backenddelivery.Content]
+	deliveries   map[string]*record.Record[deliveries.Content]
 }
 
 // place is where an effect is looked for: a step, and the id of a document or of
@@ -96,7 +96,7 @@ func newIndex(s *Snapshot) *index {
 	addEffects(x, delivery.StepPackage, s.Packages, func(c *parcel.Content) any { return c })
 	x.bookings = addEffects(x, delivery.StepTransportation, s.Bookings, func(b *transportation.Booking) any { return b.Ask })
 	x.assignments = addEffects(x, delivery.StepDrone, s.Assignments, func(a *drone.Assignment) any { return a.Ask })
-	x.deliveries = addEffects(x, delivery.StepDelivery, s.Deliveries, func(c *backenddelivery.Content) any { return c.Ask })
+	x.deliveries = addEffects(x, delivery.StepDelivery, s.Deliveries, func(c *deliveries.Content) any { return c.Ask })
 	return x
 }
 

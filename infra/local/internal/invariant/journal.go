@@ -3,7 +3,7 @@ package invariant
 import (
 	"cmp"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
+	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
 // checkJournals replays the journal of each effect.

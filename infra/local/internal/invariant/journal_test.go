@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 )
 
 // Ensure a package that many transactions have had is judged by what its

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -32,7 +32,7 @@ func finished(id string) bool { return id != "stuck" && id != "given-up" }
 func onRecords(n int, s *Snapshot, do func(records) bool) bool {
 	kinds := []records{
 		&recordsOf[parcel.Content]{&s.Packages}, &recordsOf[transportation.Booking]{&s.Bookings},
-		&recordsOf[drone.Assignment]{&s.Assignments}, &recordsOf[backenddelivery.Content]{&s.Deliveries},
+		&recordsOf[drone.Assignment]{&s.Assignments}, &recordsOf[deliveries.Content]{&s.Deliveries},
 	}
 	return do(kinds[n%len(kinds)])
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 )
 
 // largest is what Cosmos DB takes, in bytes.

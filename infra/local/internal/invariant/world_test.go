@@ -15,19 +15,19 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/account"
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone/dronetest"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/record/recordtest"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/delivery/account"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -43,7 +43,7 @@ type world struct {
 	packages    recordtest.Memory[record.Record[parcel.Content]]
 	bookings    recordtest.Memory[record.Record[transportation.Booking]]
 	assignments recordtest.Memory[record.Record[drone.Assignment]]
-	deliveries  recordtest.Memory[record.Record[backenddelivery.Content]]
+	deliveries  recordtest.Memory[record.Record[deliveries.Content]]
 	drones      dronetest.Memory
 	// answer, when it returns a status, is the answer to a call that is not
 	// made; lost calls are made and get no answer. Both are called from several
@@ -76,7 +76,7 @@ func newWorld(t testing.TB) *world {
 	carriers.Ahead = ahead
 	parcel.New(parcel.Config{Ahead: ahead}, &w.packages, now).Routes(w.router, log)
 	transportation.New(carriers, &w.bookings, now).Routes(w.router, log)
-	backenddelivery.New(backenddelivery.Config{}, &w.deliveries, now).Routes(w.router, log)
+	deliveries.New(deliveries.Config{}, &w.deliveries, now).Routes(w.router, log)
 	definition := delivery.Steps()
 	w.World = runnertest.New(t, &definition, 1, func(c *runner.Config) { c.Caller, c.Budgets.Notify = w, true })
 	w.Notify = func(_ context.Context, e message.Envelope) error {

@@ -13,20 +13,20 @@ import (
 	"github.com/gorilla/mux"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fabrikam/drone-delivery/shared/backend/account"
-	backenddelivery "github.com/fabrikam/drone-delivery/shared/backend/delivery"
-	"github.com/fabrikam/drone-delivery/shared/backend/drone"
-	"github.com/fabrikam/drone-delivery/shared/backend/parcel"
-	"github.com/fabrikam/drone-delivery/shared/backend/record"
-	"github.com/fabrikam/drone-delivery/shared/backend/transportation"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/delivery/account"
+	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
+	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/eventhubs"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/progress"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/servicebus"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -155,8 +155,8 @@ func (a *app) addRoutes(ctx context.Context, api *mux.Router) error {
 		records[record.Record[parcel.Content]](a.db, cosmosdb.PackagesContainer, &errs), time.Now).Routes(api, a.logger)
 	transportation.New(carriers,
 		records[record.Record[transportation.Booking]](a.db, cosmosdb.BookingsContainer, &errs), time.Now).Routes(api, a.logger)
-	backenddelivery.New(backenddelivery.Config{Retention: keep},
-		records[record.Record[backenddelivery.Content]](a.db, cosmosdb.DeliveriesContainer, &errs), time.Now).Routes(api, a.logger)
+	deliveries.New(deliveries.Config{Retention: keep},
+		records[record.Record[deliveries.Content]](a.db, cosmosdb.DeliveriesContainer, &errs), time.Now).Routes(api, a.logger)
 	return errors.Join(errs...)
 }
 

@@ -1,0 +1,58 @@
+package deliveries
+
+import (
+	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/record"
+)
+
+// The greatest lengths of what receivers send, in characters.
+const (
+	maxBlob    = 16 << 10
+	maxAddress = 254 // RFC 5321, section 4.5.3.1.3
+)
+
+// Owner is whom a delivery is for.
+type Owner struct {
+	OwnerID string `json:"ownerId"`
+}
+
+func ownerOf(rec record.Record[Content]) Owner { return Owner{rec.Content.OwnerID} }
+
+func statusOf(t Tracking) Status { return t.Status }
+
+func eventsOf(t Tracking) record.Page[Event] { return record.Page[Event]{Items: t.Events} }
+
+// confirmationBody is a Confirmation as it arrives: what is missing is nil.
+type confirmationBody struct {
+	ConfirmationType *string             `json:"confirmationType"`
+	GeoCoordinates   *value.LocationBody `json:"geoCoordinates"`
+	ConfirmationBlob *string             `json:"confirmationBlob"`
+}
+
+func (b confirmationBody) confirmation() (Confirmation, error) {
+	var faults value.Faults
+	confirmation := Confirmation{
+		ConfirmationType: faults.OneOf("/confirmationType", b.ConfirmationType, value.Confirmations, ""),
+		GeoCoordinates:   b.GeoCoordinates.Location(&faults, "/geoCoordinates"),
+		ConfirmationBlob: faults.Text("/confirmationBlob", b.ConfirmationBlob, maxBlob),
+	}
+	return confirmation, faults.Err()
+}
+
+// noticeBody is a Notice as it arrives: what is missing is nil.
+type noticeBody struct {
+	EmailAddress *string `json:"emailAddress"`
+	SMS          *string `json:"sms"`
+}
+
+func (b noticeBody) notice() (Notice, error) {
+	var faults value.Faults
+	notice := Notice{
+		EmailAddress: faults.Text("/emailAddress", b.EmailAddress, maxAddress),
+		SMS:          faults.Text("/sms", b.SMS, maxAddress),
+	}
+	if notice == (Notice{}) {
+		faults.Add("", "must have an emailAddress or an sms")
+	}
+	return notice, faults.Err()
+}

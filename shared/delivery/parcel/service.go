@@ -1,0 +1,94 @@
+// Package parcel is the backend of the packages: what is to be carried, and for
+// whom. ("package" is a keyword of Go.)
+package parcel
+
+import (
+	"context"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/record"
+)
+
+// Content is what is kept of a package.
+type Content struct {
+	OwnerID  string  `json:"ownerId"`
+	Size     string  `json:"size"`     // one of value.Sizes
+	WeightKg float64 `json:"weightKg"` // greater than 0
+	Tag      string  `json:"tag,omitempty"`
+}
+
+// Summary is what a customer's live packages of one month come to.
+type Summary struct {
+	OwnerID       string  `json:"ownerId"`
+	Year          int     `json:"year"`
+	Month         int     `json:"month"`
+	Count         int     `json:"count"`
+	TotalWeightKg float64 `json:"totalWeightKg"`
+}
+
+// Config are the settings.
+type Config struct {
+	Retention time.Duration // of tombstones; 0 means record.DefaultRetention
+	// Ahead is how long after it was put a package may still be picked up; 0 is for
+	// ever. The retention comes after it.
+	Ahead time.Duration
+}
+
+// Service keeps the packages. It is safe for concurrent use.
+type Service struct{ keeper record.Keeper[Content] }
+
+// New returns the service on its storage and clock.
+func New(cfg Config, store record.Store[record.Record[Content]], now func() time.Time) *Service {
+	return &Service{keeper: record.Keeper[Content]{
+		Store: store, Now: now, Retention: cfg.Retention,
+		Owner: func(c Content) string { return c.OwnerID }, Needed: record.For[Content](cfg.Ahead),
+	}}
+}
+
+// Get returns a live package. NotFound if there is none.
+func (s *Service) Get(ctx context.Context, id string) (record.Record[Content], error) {
+	return s.keeper.GetLive(ctx, id)
+}
+
+// Put creates or changes a transaction's package, under the rules of package
+// record.
+func (s *Service) Put(ctx context.Context, id string, by record.By, content Content) (record.Record[Content], record.Change, error) {
+	hash, err := record.Hash(content)
+	if err != nil {
+		return record.Record[Content]{}, "", err
+	}
+	return s.keeper.Put(ctx, id, by, hash, func(*Content) Content { return content })
+}
+
+// Delete undoes a transaction's package.
+func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
+	_, err := s.keeper.Delete(ctx, id, by)
+	return err
+}
+
+// PageOf returns a page of the customer's live packages.
+func (s *Service) PageOf(ctx context.Context, ownerID, continuation string) ([]record.Record[Content], string, error) {
+	return s.keeper.PageOf(ctx, ownerID, continuation)
+}
+
+// Summarize adds up the customer's live packages that were created in a month
+// (UTC). It reads all of the customer's packages, page by page.
+func (s *Service) Summarize(ctx context.Context, ownerID string, year int, month time.Month) (Summary, error) {
+	sum := Summary{OwnerID: ownerID, Year: year, Month: int(month)}
+	for continuation := ""; ; {
+		page, next, err := s.keeper.PageOf(ctx, ownerID, continuation)
+		if err != nil {
+			return Summary{}, err
+		}
+		for i := range page {
+			if y, m, _ := page[i].Since().Date(); y == year && m == month {
+				sum.Count++
+				sum.TotalWeightKg += page[i].Content.WeightKg
+			}
+		}
+		if next == "" {
+			return sum, nil
+		}
+		continuation = next
+	}
+}
