@@ -1,0 +1,154 @@
+// Package business says what a business tells the system of itself: what
+// clients may ask for, the steps of a transaction, the services behind the
+// steps, and their settings. Everything else (accepting, the workflow's engine,
+// the local runtime) works on a Business value and knows no step, field or
+// service by name. Which business it is says package chosen.
+//
+// The package holds types and what is needed to read settings. It opens nothing.
+package business
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Business is one business. It is read-only once it is made, and safe for
+// concurrent use.
+type Business struct {
+	// Name is lower-case words with hyphens, such as "drone-delivery": metrics,
+	// events and resources are named after it.
+	Name string
+	// Resource is the path, below the host's prefix, of what clients ask for, such
+	// as "deliveryrequests".
+	Resource string
+	Workflow workflow.Definition
+	// Parse reads a client's request, strictly: unknown fields are refused. The error
+	// is a *problem.Problem that lists every field at fault. The limits that depend on
+	// the settings or on the time are for clients alone: what was accepted before is
+	// never parsed by this function again.
+	Parse func(body []byte, v Values, now time.Time) (Request, error)
+	// ParseChange reads the body of a reschedule in the same way, and returns its
+	// canonical form. Nil if requests can't be changed.
+	ParseChange func(body []byte, v Values, now time.Time) (json.RawMessage, error)
+	Backends    []Backend
+	// Views are the parts of a backend's record that a client may reach through its
+	// transaction.
+	Views    []View
+	Settings []Setting
+	// Rules returns the relations between the settings, and whether v keeps them. Nil
+	// for none.
+	Rules func(v Values) []Rule
+}
+
+// Request is what a client has asked for.
+type Request struct {
+	// Canonical is its one JSON form, whatever the order, spacing and time zones of
+	// the body: it is hashed to recognize a repeat, and sent on.
+	Canonical json.RawMessage
+	// Account is on whose account it is asked, and AccountField the name of the field
+	// that says so, for people; "" if the business knows no accounts.
+	Account, AccountField string
+}
+
+// View is a call that a client may make to a backend, for its own transaction.
+type View struct {
+	Method string // GET or POST
+	Part   string // the last segment of the path, below the transaction's
+	Call   func(transactionID string, body json.RawMessage) workflow.Call
+}
+
+// Backend is a service of this app's own behind the steps.
+type Backend struct {
+	// Name is the backend's in workflow.Call. The setting BACKEND_<NAME>_URL says where
+	// it is.
+	Name string
+	// Concurrency is how many calls to it may be under way in one handler; 0 means
+	// BACKEND_CONCURRENCY.
+	Concurrency int
+	Functions   []Function
+	Containers  []Container
+	// Open makes the service and returns the endpoints of its Functions, in their
+	// order. It waits for nobody; its error is about the settings.
+	Open func(Env) ([][]Endpoint, error)
+}
+
+// Function is an HTTP-triggered function that serves a backend. The workflow may
+// call it.
+type Function struct {
+	Name  string // as in functions/<Name>/function.json
+	Route string // the host's template, such as "packages/{*path}"
+	// Operators tells that people with the operator's role may call it as well.
+	Operators bool
+}
+
+// Container is a container of the database that a backend keeps its documents in.
+type Container struct {
+	Name         string
+	PartitionKey string // a path, such as "/id"
+	// Expires tells that documents have a time to live of their own; otherwise none
+	// expires.
+	Expires bool
+	// Effects tells that the documents are the effects of a step, kept as records of
+	// package record: the proof holds them against the transactions.
+	Effects bool
+	// Indexed are the fields, with dots between their parts, that queries compare
+	// besides the id and the partition key.
+	Indexed []string
+}
+
+// Env is what a backend is given.
+type Env struct {
+	// Documents returns a container of the backend's own.
+	Documents func(container string) (Documents, error)
+	Settings  Values
+	Now       func() time.Time
+	// Keep is how long what was undone is to be remembered: no late call comes after.
+	Keep time.Duration
+	// CompleteBy is the longest time that a transaction takes before it is undone.
+	CompleteBy time.Duration
+	// CallTimeout is the longest time that a call to the backend may take.
+	CallTimeout time.Duration
+	Logger      *slog.Logger
+}
+
+// Documents are the documents of one container. Implementations are safe for
+// concurrent use and give errors whose kind failure.KindOf tells.
+type Documents interface {
+	// Read returns a document and its ETag. NotFound if there is none.
+	Read(ctx context.Context, partitionKey, id string) (doc []byte, etag string, err error)
+	// Create stores a new document. Conflict if the id is taken in its partition.
+	Create(ctx context.Context, partitionKey, id string, doc []byte) (etag string, err error)
+	// Replace stores a document in place of the one that has the ETag. Conflict if the
+	// ETag is another, NotFound if there is no document.
+	Replace(ctx context.Context, partitionKey, id string, doc []byte, etag string) (newETag string, err error)
+	// Page returns a page of what a query selects, in no order, and the continuation of
+	// the next page ("" after the last). A page may be empty and still have a
+	// continuation. Invalid for a continuation that no page gave.
+	Page(ctx context.Context, q Query) (docs [][]byte, next string, err error)
+}
+
+// Query selects documents of a container.
+type Query struct {
+	// Text is the query, in Cosmos DB's SQL; it names its parameters with @.
+	Text       string
+	Parameters map[string]any // by name, with the @
+	// PartitionKey limits the query to one partition; nil asks all of them.
+	PartitionKey *string
+	// Continuation is what the previous page gave; "" asks for the first.
+	Continuation string
+	// Max is the largest number of documents in the page; 0 means the adapter's own.
+	Max int
+}
+
+// Endpoint is one method of one path. The path is a template of gorilla/mux
+// without a leading slash, such as "packages/{id}".
+type Endpoint struct {
+	Method, Path string
+	// Handle answers a request, or returns the error that it is answered with.
+	Handle func(w http.ResponseWriter, r *http.Request) error
+}
