@@ -1,0 +1,98 @@
+// Package trial says what the proof of a business needs to know of it beside
+// what its handler needs: sample requests and how they must end, where the
+// effects of its steps are kept, and the rules of its own that must hold over
+// what is stored. The value stands beside that of package business, and the
+// shipped handler does not hold it.
+//
+// It is plain data and imports nothing of infra. Reading order: trial.go (the
+// whole), sample.go (what clients send), stored.go (what rules judge), findings.go
+// (what they find).
+package trial
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// Trial is what the proof needs to know of one business. It is read-only once it
+// is made, and safe for concurrent use.
+type Trial struct {
+	// Kinds are the sample requests. One of them has no share: it is the usual one.
+	Kinds []Kind
+	// Change draws a change that the client of a request may ask for. Nil if requests
+	// can't be changed.
+	Change func(d Draw, request json.RawMessage) any
+	// Before are calls that must have been made before the first request, such as
+	// those that open the accounts. They may be made again.
+	Before []Call
+	// Meanwhile returns the nth call that is made beside the requests while everything
+	// breaks. Nil for none. No request may depend on it.
+	Meanwhile func(n int) Call
+	// Settings are those of the app while so many requests are sent, by variable:
+	// what is scarce is to be scarce, and what takes hours is to take seconds.
+	Settings func(requests int) map[string]string
+
+	// Effects say where the effects of the steps are.
+	Effects []Effect
+	// Sizes are the largest documents of the business's containers, in bytes;
+	// DefaultSize for those that are not named.
+	Sizes map[string]int
+	// Rules returns the rules of the business over what is stored. The error is that
+	// something can't be read.
+	Rules func(s *Stored) ([]Rule, error)
+	// Breaks are at least one for each of the Rules: they show that it is checked.
+	Breaks []Break
+	// Services are those that aren't the app's own, which the trial plays.
+	Services []Service
+}
+
+// DefaultSize is what a record takes at most: a full journal and all the
+// tombstones that it has room for, beside a content of a few KiB.
+const DefaultSize = 64 << 10
+
+// Call is a request to the app's HTTP functions.
+type Call struct {
+	Method, Path string // below the host's prefix, escaped, such as "account/owner-1"
+	Body         any    // as JSON; nil for none
+}
+
+// Effect says where the effect of a step is kept: as records of package record
+// in one container. The record of a transaction has the last segment of its call's
+// path for an id.
+type Effect struct {
+	Step, Container string
+	// Ask reads what was asked for, alike from the body of the step's call and from
+	// the content of the record: record.Hash of the value is that of the record.
+	Ask func(json.RawMessage) (any, error)
+	// World is for a pivot: when the world does what can't be undone, by the content
+	// of the record (zero if nobody knows), and whether the backend has said that it
+	// has, since it refuses the undo from then on. Nil for the others.
+	World func(content json.RawMessage) (at time.Time, said bool)
+}
+
+// Read reads a T, as the Ask of an Effect does.
+func Read[T any](data json.RawMessage) (any, error) {
+	var v T
+	err := json.Unmarshal(data, &v)
+	return v, err
+}
+
+// Service is one that isn't the app's own, such as a payment provider. The trial
+// plays it over HTTP, outside of what is killed, and chaos delays its answers past
+// the call time-out.
+type Service struct {
+	Name string
+	// Setting is the variable that tells the app its URL.
+	Setting string
+	// Open returns the service at the start of a run.
+	Open func() Foreign
+}
+
+// Foreign is a Service while it runs. It is safe for concurrent use.
+type Foreign interface {
+	http.Handler
+	// Ledger returns what the service knows, as JSON: Stored.Ledgers has it for the
+	// rules.
+	Ledger() (json.RawMessage, error)
+}
