@@ -5,13 +5,13 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/relay"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -58,7 +58,7 @@ func (c crashingProducer) Send(ctx context.Context, partition string, events []m
 }
 
 type crashingSender struct {
-	runner.Sender
+	engine.Sender
 	t     *crash.Trigger
 	roles map[string]workflow.Queue
 }
@@ -68,11 +68,11 @@ func (c crashingSender) Send(ctx context.Context, messages ...message.Queued) er
 }
 
 type crashingCaller struct {
-	runner.Caller
+	engine.Caller
 	t *crash.Trigger
 }
 
-func (c crashingCaller) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+func (c crashingCaller) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	outcome, err := around(c.t, callEffect(r.Call), func() (workflow.Outcome, error) { return c.Caller.Do(ctx, r), nil })
 	if err != nil {
 		return workflow.Outcome{Retry: workflow.RetryNever, Effect: workflow.EffectMaybe, Message: err.Error()}
@@ -112,7 +112,7 @@ func (c crashingRequests) CreateIfAbsent(ctx context.Context, r ingest.Request) 
 }
 
 type crashingOutside struct {
-	runner.Outside
+	engine.Outside
 	t *crash.Trigger
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
-	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -72,7 +72,7 @@ func TestFailuresOfMessagesAreHeldBack(t *testing.T) {
 
 // Ensure that the settings' rules allow for the margin that the runner takes.
 func TestClockMarginIsTheRunners(t *testing.T) {
-	if settings.ClockMargin != runner.LeaseMargin {
-		t.Errorf("settings allow for %v, the runner takes %v", settings.ClockMargin, runner.LeaseMargin)
+	if settings.ClockMargin != engine.LeaseMargin {
+		t.Errorf("settings allow for %v, the runner takes %v", settings.ClockMargin, engine.LeaseMargin)
 	}
 }

@@ -8,18 +8,18 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
-	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // slowRoad keeps the first PUT of a step on its way: the caller gives up on it.
 type slowRoad struct {
-	runner.Caller
+	engine.Caller
 	step string
-	held *runner.Request
+	held *engine.Request
 }
 
-func (s *slowRoad) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+func (s *slowRoad) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	if r.Call.Backend != s.step || r.Undo || s.held != nil {
 		return s.Caller.Do(ctx, r)
 	}

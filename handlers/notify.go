@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
 	"github.com/fabrikam/drone-delivery/shared/notify/webhook"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
@@ -48,12 +48,12 @@ func openReceiver(s settings.Settings, logger *slog.Logger) (*webhook.Receiver, 
 }
 
 // newNotify builds the service behind Notify.
-func newNotify(s settings.Settings, logger *slog.Logger, p ports, run *runner.Runner) *notify.Service {
+func newNotify(s settings.Settings, logger *slog.Logger, p ports, run *engine.Engine) *notify.Service {
 	b := s.Budgets
 	return notify.New(notify.Config{
 		Receiver: p.receiver, Store: p.transactions, Announcer: run, Source: s.Notify.Source,
 		GiveUpAfter: s.Notify.GiveUpAfter, CallTimeout: b.Call, InvocationTimeout: b.Invocation,
-		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: p.now, Pause: runner.Pause, Jitter: rand.Float64, Log: logger,
+		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: p.now, Pause: engine.Pause, Jitter: rand.Float64, Log: logger,
 	})
 }
 

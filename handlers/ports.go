@@ -11,13 +11,13 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
 	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/relay"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -27,11 +27,11 @@ type ports struct {
 	stores
 	producer ingest.Producer
 	reader   relay.Reader
-	sender   runner.Sender
+	sender   engine.Sender
 	// undeliverable moves the dead letters of a queue that no function can be
 	// given, and returns how many it has moved. See servicebus.Sender.
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
-	caller        runner.Caller
+	caller        engine.Caller
 	receiver      notify.Receiver // nil when nobody is to be told
 	checks        []check
 	signals       signals
@@ -43,7 +43,7 @@ type stores struct {
 	transactions workflow.Store
 	listing      operate.Listing // of the transactions
 	requests     ingest.Requests
-	outside      runner.Outside // beside the requests
+	outside      engine.Outside // beside the requests
 	checkpoints  relay.Checkpoints
 	quarantine   quarantine.Store
 	accounts     record.Store[account.Account]

@@ -14,6 +14,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
 	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/notify"
@@ -21,10 +22,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/progress"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
-	"github.com/fabrikam/drone-delivery/shared/runner"
-	"github.com/fabrikam/drone-delivery/shared/schedule"
 	"github.com/fabrikam/drone-delivery/shared/settings"
-	"github.com/fabrikam/drone-delivery/shared/supervise"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -32,10 +30,9 @@ import (
 type services struct {
 	ingest         *ingest.Service
 	progress       *progress.Service
-	tracking       runner.Caller // of a delivery, by its client
+	tracking       engine.Caller // of a delivery, by its client
 	relay          *relay.Service
-	schedule       *schedule.Service
-	supervise      *supervise.Service
+	engine         *engine.Engine
 	notify         *notify.Service
 	quarantine     *quarantine.Service
 	operate        *operate.Service
@@ -49,7 +46,7 @@ type services struct {
 // newServices builds the services on their ports.
 func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.Log) (services, error) {
 	definition := delivery.Steps()
-	run, err := newRunner(s, logger, p, &definition)
+	run, err := newEngine(s, logger, p, &definition)
 	if err != nil {
 		return services{}, err
 	}
@@ -70,14 +67,13 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	if out.tracking, err = newBackendGuard(s, logger, p.caller); err != nil {
 		return services{}, err
 	}
-	out.schedule = schedule.New(run)
-	out.supervise = supervise.New(run, out.schedule)
+	out.engine = run
 	out.notify = newNotify(s, logger, p, run)
 	out.quarantine = quarantine.New(quarantine.Config{
-		Store: p.quarantine, Waker: out.supervise, Keep: s.Budgets.DocumentTTL, Kept: p.signals.kept, Now: p.now, Logger: logger,
+		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Kept: p.signals.kept, Now: p.now, Logger: logger,
 	})
 	out.operate = operate.New(operate.Config{
-		Transactions: p.transactions, Listing: p.listing, Quarantine: p.quarantine, Operations: out.schedule, Waker: run,
+		Transactions: p.transactions, Listing: p.listing, Quarantine: p.quarantine, Operations: run, Waker: run,
 		Definition: &definition, Limits: run.Budgets.Limits(), Now: p.now, Logger: logger,
 	})
 	out.relay = relay.New(relay.Config{
@@ -107,13 +103,13 @@ func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*m
 }
 
 // newBackendGuard returns what keeps the calls to the backends within their limits.
-func newBackendGuard(s settings.Settings, logger *slog.Logger, caller runner.Caller) (*backendclient.Guard, error) {
+func newBackendGuard(s settings.Settings, logger *slog.Logger, caller engine.Caller) (*backendclient.Guard, error) {
 	return backendclient.NewGuard(caller, backendclient.Limits{
 		CallTimeout: s.Budgets.Call, Concurrency: s.Backends.Concurrency, Breaker: backendclient.Breaker(s.Backends.Breaker),
 	}, logger)
 }
 
-func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *workflow.Definition) (*runner.Runner, error) {
+func newEngine(s settings.Settings, logger *slog.Logger, p ports, definition *workflow.Definition) (*engine.Engine, error) {
 	b := s.Budgets
 	caller, err := newBackendGuard(s, logger, p.caller)
 	if err != nil {
@@ -122,20 +118,20 @@ func newRunner(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 	if err := p.signals.metrics.Breakers(caller.Open); err != nil {
 		return nil, fmt.Errorf("measure the circuit breakers: %w", err)
 	}
-	return runner.New(runner.Config{
+	return engine.New(engine.Config{
 		Definition: definition, Store: p.transactions, Outside: p.outside, Caller: attempts{caller, p.signals}, Sender: wakeSender{p.sender, p.signals},
 		Queues: map[workflow.Queue]string{
 			workflow.QueueDeliveries: s.DeliveriesQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,
 		},
-		Budgets: runner.Budgets{
+		Budgets: engine.Budgets{
 			CallTimeout: b.Call, StepTimeout: b.Step, InvocationTimeout: b.Invocation,
 			Lease: b.Lease, LaterMin: b.LaterMin, LaterMax: b.LaterMax,
 			CompleteBy: b.CompleteBy, DocumentTTL: b.DocumentTTL,
 			InPlaceAttempts: b.CallAttempts, UndoAttempts: b.UndoAttempts, DeadLetters: b.DeadLetters,
 			Notify: s.Notify.On(),
 		},
-		Now: p.now, Pause: runner.Pause, Random: rand.Uint64, Changed: p.signals.changed(p.now),
+		Now: p.now, Pause: engine.Pause, Random: rand.Uint64, Changed: p.signals.changed(p.now),
 		PutOff: p.signals.metrics.UndoPutOff, Log: logger,
 	})
 }

@@ -18,7 +18,7 @@ func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 	var group sync.WaitGroup
 	group.Go(func() { events, behind = a.services.relay.CatchUp(ctx) })
 	group.Go(func() { kept = a.drain(ctx) })
-	woken, err := a.services.supervise.Sweep(ctx)
+	woken, err := a.services.engine.Sweep(ctx)
 	group.Wait()
 	if woken > 0 {
 		a.logger.InfoContext(ctx, "overdue transactions woken", "count", woken)

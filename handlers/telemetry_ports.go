@@ -14,11 +14,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -61,7 +61,7 @@ func (o observedProducer) Send(ctx context.Context, partition string, events []m
 
 // observedSender records what goes to the queues.
 type observedSender struct {
-	runner.Sender
+	engine.Sender
 	signals
 }
 
@@ -109,7 +109,7 @@ func (o wakeSender) Send(ctx context.Context, messages ...message.Queued) error 
 // observedCaller records the calls to the backends as those of an HTTP client.
 // Their URLs are not recorded: they have what clients call their things.
 type observedCaller struct {
-	runner.Caller
+	engine.Caller
 	signals
 	backends map[string]address
 }
@@ -120,7 +120,7 @@ type address struct {
 	port int
 }
 
-func newObservedCaller(next runner.Caller, s signals, c settings.Settings) observedCaller {
+func newObservedCaller(next engine.Caller, s signals, c settings.Settings) observedCaller {
 	o := observedCaller{next, s, map[string]address{}}
 	for name, base := range backendURLs(c.Backends) {
 		if u, err := url.Parse(base); err == nil { // the client has judged them
@@ -142,7 +142,7 @@ func addressOf(u *url.URL) address {
 	return address{u.Hostname(), port}
 }
 
-func (o observedCaller) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+func (o observedCaller) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	start := time.Now()
 	at := o.backends[r.Call.Backend]
 	ctx, span := telemetry.Start(ctx, r.Call.Method, trace.WithSpanKind(trace.SpanKindClient))
@@ -169,11 +169,11 @@ func (o observedCaller) Do(ctx context.Context, r runner.Request) workflow.Outco
 
 // attempts records the attempts of steps, those that no call comes of included.
 type attempts struct {
-	runner.Caller
+	engine.Caller
 	signals
 }
 
-func (o attempts) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+func (o attempts) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	name := "step " + r.Step
 	if r.Undo {
 		name = "undo " + r.Step
@@ -198,7 +198,7 @@ func (o attempts) Do(ctx context.Context, r runner.Request) workflow.Outcome {
 
 // verdictOf names what came of an attempt, as far as it alone tells: an answer
 // may still be rejected for what is in it.
-func verdictOf(r runner.Request, o workflow.Outcome) string {
+func verdictOf(r engine.Request, o workflow.Outcome) string {
 	verdict := "unknown" // it may have been done
 	switch {
 	case o.Retry == workflow.RetryNone && r.Undo:

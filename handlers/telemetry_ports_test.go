@@ -9,8 +9,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
@@ -25,7 +25,7 @@ func TestVerdicts(t *testing.T) {
 		"unknown":     {Retry: workflow.RetryLater, Effect: workflow.EffectMaybe},
 		"forbidden":   {Retry: workflow.RetryLater, Effect: workflow.EffectNo, Status: 401},
 	} {
-		if got := verdictOf(runner.Request{}, o); got != want {
+		if got := verdictOf(engine.Request{}, o); got != want {
 			t.Errorf("%+v is %s, want %s", o, got, want)
 		}
 		if want == "succeeded" {
@@ -33,13 +33,13 @@ func TestVerdicts(t *testing.T) {
 		} else {
 			want = "undo_" + want
 		}
-		if got := verdictOf(runner.Request{Undo: true}, o); got != want {
+		if got := verdictOf(engine.Request{Undo: true}, o); got != want {
 			t.Errorf("the undo %+v is %s, want %s", o, got, want)
 		}
 	}
 	stopped := workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: 403}
 	flown := workflow.Outcome{Retry: workflow.RetryNever, Status: 409, Type: workflow.TypeCannotUndo}
-	if a, b := verdictOf(runner.Request{Undo: true}, stopped), verdictOf(runner.Request{Undo: true}, flown); a != "undo_forbidden" || b != "undo_too_late" {
+	if a, b := verdictOf(engine.Request{Undo: true}, stopped), verdictOf(engine.Request{Undo: true}, flown); a != "undo_forbidden" || b != "undo_too_late" {
 		t.Errorf("the undo of a stopped app is %s, that of what has happened %s", a, b)
 	}
 }

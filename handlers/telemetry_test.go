@@ -20,9 +20,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/problem"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
@@ -288,9 +288,9 @@ func TestLinesThatAlertsCount(t *testing.T) {
 }
 
 // shutOut lets no undo through to the backends.
-type shutOut struct{ runner.Caller }
+type shutOut struct{ engine.Caller }
 
-func (s shutOut) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+func (s shutOut) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	if !r.Undo {
 		return s.Caller.Do(ctx, r)
 	}

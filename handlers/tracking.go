@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/problem"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -50,7 +50,7 @@ func (a *App) track(t delivery.Tracking) func(w http.ResponseWriter, r *http.Req
 		if !view.Observed {
 			return failure.New(failure.NotFound, "track delivery", id, errors.New("there is no delivery yet"))
 		}
-		o := a.services.tracking.Do(r.Context(), runner.Request{TransactionID: id, Call: t.Call(id, body)})
+		o := a.services.tracking.Do(r.Context(), engine.Request{TransactionID: id, Call: t.Call(id, body)})
 		if err := refused(id, o); err != nil {
 			return err
 		}

@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 )
 
 // work returns the function of a queue: Schedule or Supervise. Nil completes
@@ -27,7 +27,7 @@ func (a *App) work(queue string, handle func(context.Context, message.Envelope) 
 		switch {
 		case errors.Is(err, message.ErrUnreadable):
 			m.Reason = quarantine.ReasonUnreadable
-		case errors.Is(err, runner.ErrTooOld), errors.Is(err, runner.ErrUnknownTransaction):
+		case errors.Is(err, engine.ErrTooOld), errors.Is(err, engine.ErrUnknownTransaction):
 			m.Reason = quarantine.ReasonExpired
 		default:
 			return err

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/transit"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -107,10 +107,10 @@ func transport(cfg Config) *http.Transport {
 // Close closes the idle connections. Calls under way are not disturbed.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-var _ runner.Caller = (*Client)(nil)
+var _ engine.Caller = (*Client)(nil)
 
 // Do makes one attempt. It always returns a verdict: an end of ctx is one, too.
-func (c *Client) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+func (c *Client) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	base, ok := c.backends[r.Call.Backend]
 	if !ok {
 		return notSent(codeNotSent, fmt.Errorf("backend %q has no address", r.Call.Backend))
@@ -149,7 +149,7 @@ func (c *Client) token(ctx context.Context) (string, error) {
 	return c.cfg.Token(ctx)
 }
 
-func (c *Client) request(ctx context.Context, base string, r runner.Request) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, base string, r engine.Request) (*http.Request, error) {
 	var body io.Reader
 	if r.Call.Body != nil {
 		body = bytes.NewReader(r.Call.Body)

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -81,8 +81,8 @@ func readRequest(t *testing.T, conn net.Conn) {
 	}
 }
 
-func put(body string) runner.Request {
-	return runner.Request{TransactionID: "t", OperationID: "op", Revision: 2,
+func put(body string) engine.Request {
+	return engine.Request{TransactionID: "t", OperationID: "op", Revision: 2,
 		Call: workflow.Call{Backend: "b", Method: http.MethodPut, Path: "things/a%2Fb", Body: []byte(body)}}
 }
 
@@ -126,7 +126,7 @@ func TestDoSendsTheCall(t *testing.T) {
 			t.Errorf("%s: %q", name, header)
 		}
 	}
-	o = c.Do(t.Context(), runner.Request{TransactionID: "t", Call: workflow.Call{Backend: "b", Method: "DELETE", Path: "x"}, Undo: true})
+	o = c.Do(t.Context(), engine.Request{TransactionID: "t", Call: workflow.Call{Backend: "b", Method: "DELETE", Path: "x"}, Undo: true})
 	if o.Retry != workflow.RetryNone || got.Method != "DELETE" || body != "" || got.Header.Get("Content-Type") != "" || got.Header.Get("Revision") != "" {
 		t.Errorf("%+v: %s %q %v", o, got.Method, body, got.Header)
 	}
@@ -150,15 +150,15 @@ func TestNotSentAtAll(t *testing.T) {
 		name string
 		ctx  context.Context
 		base string
-		req  runner.Request
+		req  engine.Request
 		code string
 	}{
 		{"refused", t.Context(), "http://" + refused, put("{}"), "not-sent"},
 		{"TLS does not come about", t.Context(), "https://" + silent, put("{}"), "timeout"},
 		{"TLS is cut", t.Context(), "https://" + cut, put("{}"), "not-sent"},
 		{"cancelled before", gone, "http://" + silent, put("{}"), "cancelled"},
-		{"no address", t.Context(), "http://" + silent, runner.Request{Call: workflow.Call{Backend: "other"}}, "not-sent"},
-		{"bad path", t.Context(), "http://" + silent, runner.Request{Call: workflow.Call{Backend: "b", Path: "%zz"}}, "not-sent"},
+		{"no address", t.Context(), "http://" + silent, engine.Request{Call: workflow.Call{Backend: "other"}}, "not-sent"},
+		{"bad path", t.Context(), "http://" + silent, engine.Request{Call: workflow.Call{Backend: "b", Path: "%zz"}}, "not-sent"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

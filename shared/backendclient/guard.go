@@ -14,7 +14,7 @@ import (
 	"github.com/failsafe-go/failsafe-go/bulkhead"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 
-	"github.com/fabrikam/drone-delivery/shared/runner"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -91,7 +91,7 @@ func (l Limits) validate() error {
 // What it refuses was not sent. It is safe for concurrent use, and keeps time
 // by the process's clock.
 type Guard struct {
-	next   runner.Caller
+	next   engine.Caller
 	limits Limits
 	logger *slog.Logger
 
@@ -116,11 +116,11 @@ func (b *protected) openFor() time.Duration {
 	return 0
 }
 
-var _ runner.Caller = (*Guard)(nil)
+var _ engine.Caller = (*Guard)(nil)
 
 // NewGuard returns a Guard before next. It logs each change of a breaker's
 // state. The error says what is wrong with the limits.
-func NewGuard(next runner.Caller, l Limits, logger *slog.Logger) (*Guard, error) {
+func NewGuard(next engine.Caller, l Limits, logger *slog.Logger) (*Guard, error) {
 	l = l.withDefaults()
 	if err := l.validate(); err != nil {
 		return nil, fmt.Errorf("guard of the backends: %w", err)
@@ -130,7 +130,7 @@ func NewGuard(next runner.Caller, l Limits, logger *slog.Logger) (*Guard, error)
 
 // Do makes one attempt if there is a free place for it and its backend is not
 // known to be down.
-func (g *Guard) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+func (g *Guard) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	name := r.Call.Backend
 	b := g.backend(name)
 	ctx, cancel := context.WithTimeout(ctx, g.limits.CallTimeout)

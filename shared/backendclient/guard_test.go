@@ -15,8 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/problem"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -28,7 +28,7 @@ type service struct {
 	hold    chan struct{}
 }
 
-func (s *service) Do(ctx context.Context, _ runner.Request) workflow.Outcome {
+func (s *service) Do(ctx context.Context, _ engine.Request) workflow.Outcome {
 	s.calls.Add(1)
 	if s.hold != nil {
 		select {

@@ -3,19 +3,19 @@ package cosmosdb
 import (
 	"context"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/progress"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // OutsideOperations keeps the operations that are on record outside of their
-// transactions, beside the requests: it implements runner.Outside and
+// transactions, beside the requests: it implements engine.Outside and
 // progress.Outside.
 type OutsideOperations struct{ c *Container }
 
 var (
-	_ runner.Outside   = (*OutsideOperations)(nil)
+	_ engine.Outside   = (*OutsideOperations)(nil)
 	_ progress.Outside = (*OutsideOperations)(nil)
 )
 

@@ -19,10 +19,10 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
 	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -101,7 +101,7 @@ func (b *business) account(status string) {
 }
 
 func (b *business) do(call workflow.Call) workflow.Outcome {
-	return b.client.Do(b.t.Context(), runner.Request{
+	return b.client.Do(b.t.Context(), engine.Request{
 		TransactionID: b.in.TransactionID, OperationID: "op", Revision: b.in.Revision, Call: call,
 	})
 }

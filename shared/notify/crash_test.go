@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/message"
-	"github.com/fabrikam/drone-delivery/shared/runner"
-	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -76,10 +76,10 @@ func retry(w *world) {
 }
 
 func refuse(w *world, calls ...string) {
-	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
 		for _, call := range calls {
 			if req.Call.Method+" "+req.Call.Path == call {
-				return new(runnertest.Refused(402, "no"))
+				return new(enginetest.Refused(402, "no"))
 			}
 		}
 		return nil

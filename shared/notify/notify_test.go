@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
-	"github.com/fabrikam/drone-delivery/shared/runner"
-	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -22,7 +22,7 @@ var errDown = failure.New(failure.Transient, "post", "", errors.New("the receive
 // Ensure that nobody is told unless it is asked for, and that nothing tells of
 // it.
 func TestOffLeavesNoTrace(t *testing.T) {
-	w := runnertest.New(t, workflowtest.Trip(), 1, nil)
+	w := enginetest.New(t, workflowtest.Trip(), 1, nil)
 	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	if p := w.Store.Get("t"); p.Outbox.Count != 0 || p.Outbox.Wake != 0 || len(p.Outbox.Notices) != 0 {
@@ -171,7 +171,7 @@ func TestRecordedAgainstOthers(t *testing.T) {
 			w.Gate.Decide, w.Store.BeforeReplace = nil, nil
 			p := w.Store.Get("t")
 			if p.Saves != saves || len(p.Outbox.Notices) != 0 || len(w.receiver.all()) != 1 {
-				t.Errorf("%d posts:\n%s", len(w.receiver.all()), runnertest.Describe(p))
+				t.Errorf("%d posts:\n%s", len(w.receiver.all()), enginetest.Describe(p))
 			}
 			w.Settle()
 			w.check()
@@ -198,7 +198,7 @@ func TestDeliveredBesideARunner(t *testing.T) {
 	w.deliver()
 	w.Post(workflow.OperationReschedule, "t", "op-2", []byte(`{"nights":5}`))
 	told := false
-	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
 		if !told && req.Call.Backend == "payment" { // alone in its stage
 			told = true
 			if err := w.service.Handle(t.Context(), w.wake()); err != nil {

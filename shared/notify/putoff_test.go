@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/notify"
-	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -64,7 +64,7 @@ func TestPutOff(t *testing.T) {
 		t.Errorf("outbox %+v, due in %v", p.Outbox, wait)
 	}
 	if p.Saves != before.Saves || p.Wake != before.Wake || p.State != before.State {
-		t.Errorf("more than the outbox was changed:\n%s", runnertest.Describe(p))
+		t.Errorf("more than the outbox was changed:\n%s", enginetest.Describe(p))
 	}
 	if !w.Queue.Has(noticeID(p.Outbox.Wake)) {
 		t.Error("the message of the new number was not sent")

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
-	"github.com/fabrikam/drone-delivery/shared/runner"
-	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -87,7 +87,7 @@ func (r *receiver) news(id string) []string {
 
 // world is a whole system of which somebody wants to be told.
 type world struct {
-	*runnertest.World
+	*enginetest.World
 	receiver *receiver
 	service  *notify.Service
 	log      *strings.Builder
@@ -97,13 +97,13 @@ const giveUpAfter = 72 * time.Hour
 
 func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{log: &strings.Builder{}}
-	w.World = runnertest.New(t, workflowtest.Trip(), seed, func(c *runner.Config) { c.Budgets.Notify = true })
+	w.World = enginetest.New(t, workflowtest.Trip(), seed, func(c *engine.Config) { c.Budgets.Notify = true })
 	w.receiver = &receiver{gate: w.Gate}
-	b := w.Runner.Budgets
+	b := w.Engine.Budgets
 	w.service = notify.New(notify.Config{
-		Receiver: w.receiver, Store: w.Store, Announcer: w.Runner, Source: "/test",
+		Receiver: w.receiver, Store: w.Store, Announcer: w.Engine, Source: "/test",
 		GiveUpAfter: giveUpAfter, CallTimeout: b.CallTimeout, InvocationTimeout: b.InvocationTimeout,
-		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: w.Clock.Now, Pause: w.Clock.Pause, Jitter: w.Runner.Jitter,
+		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: w.Clock.Now, Pause: w.Clock.Pause, Jitter: w.Engine.Jitter,
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	})
 	w.Notify = w.service.Handle
@@ -144,10 +144,10 @@ func (w *world) check() {
 			}
 		}
 		if !p.Rests() || len(want) == 0 {
-			w.T.Errorf("%s does not rest:\n%s", p.ID, runnertest.Describe(p))
+			w.T.Errorf("%s does not rest:\n%s", p.ID, enginetest.Describe(p))
 		}
 		if diff := cmp.Diff(want, w.receiver.news(p.ID)); diff != "" {
-			w.T.Errorf("news of %s (-want +got):\n%s\n%s", p.ID, diff, runnertest.Describe(p))
+			w.T.Errorf("news of %s (-want +got):\n%s\n%s", p.ID, diff, enginetest.Describe(p))
 		}
 		if len(p.Outbox.Notices) != 0 || !p.Outbox.At.IsZero() || p.Outbox.Laters != 0 || p.Outbox.Count != len(want) {
 			w.T.Errorf("%s has an outbox %+v, want none and %d counted", p.ID, p.Outbox, len(want))

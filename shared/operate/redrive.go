@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -101,7 +101,7 @@ func (s *Service) ask(ctx context.Context, e *quarantine.Entry, envelope message
 	}
 	fresh, err := s.c.Operations.Receive(ctx, envelope)
 	switch {
-	case errors.Is(err, runner.ErrTooOld), errors.Is(err, runner.ErrUnknownTransaction):
+	case errors.Is(err, engine.ErrTooOld), errors.Is(err, engine.ErrUnknownTransaction):
 		return "", &RefusedError{ID: e.ID, State: string(e.State), Reason: err.Error()}
 	case err != nil:
 		return "", fmt.Errorf("receive operation %s of transaction %s: %w", envelope.OperationID, envelope.TransactionID, err)
@@ -115,7 +115,7 @@ func (s *Service) ask(ctx context.Context, e *quarantine.Entry, envelope message
 	record := p.Operation(envelope.OperationID)
 	if record == nil { // the transaction does not take it
 		return fmt.Sprintf("operation %s was refused, on record outside of transaction %s: %s",
-			envelope.OperationID, p.ID, p.Refuses(*runner.MessageOf(envelope).Operation)), nil
+			envelope.OperationID, p.ID, p.Refuses(*engine.MessageOf(envelope).Operation)), nil
 	}
 	return fmt.Sprintf("operation %s was put on record of transaction %s and is %s; the transaction is %s",
 		record.ID, p.ID, record.State, p.State), nil
@@ -151,7 +151,7 @@ func (s *Service) wake(ctx context.Context, e *quarantine.Entry, id string) (str
 // the transaction has run out.
 func wakeAt(p *workflow.Progress, now time.Time) time.Time {
 	if p.Lease.Live(now) {
-		return p.Lease.Until.Add(runner.LeaseMargin)
+		return p.Lease.Until.Add(engine.LeaseMargin)
 	}
 	return now
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -143,7 +143,7 @@ func TestRedriveIntoTheWorkOfARunner(t *testing.T) {
 	w := newWorld(t)
 	e := w.keepMessage(message.Envelope{TransactionID: "t", Wake: 1})
 	redriven := 0
-	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
 		if req.Call.Backend == "payment" && redriven == 0 {
 			redriven++
 			if _, err := w.operate.Redrive(t.Context(), e.Source, e.ID, ada); err != nil {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -20,7 +20,7 @@ import (
 // dead-lettered.
 func (w *world) deadLettered() *workflow.Progress {
 	w.t.Helper()
-	w.Backends.OnCall = func(runner.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
 		return &workflow.Outcome{Retry: workflow.RetryLater, Status: 503, Message: "not now"}
 	}
 	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
@@ -31,7 +31,7 @@ func (w *world) deadLettered() *workflow.Progress {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if err := w.Supervise.DeadLettered(w.t.Context(), "t", body); err != nil {
+		if err := w.Engine.DeadLettered(w.t.Context(), "t", body); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 	if next := w.story().Next; !strings.Contains(next[0].What, "goes on with its run") {
 		t.Errorf("next is %+v", next)
 	}
-	w.Clock.Advance(2 * w.Runner.Budgets.CompleteBy)
+	w.Clock.Advance(2 * w.Engine.Budgets.CompleteBy)
 	for _, repeated := range []bool{false, true} {
 		acted, err := w.operate.Retry(t.Context(), "t", ada)
 		if diff := cmp.Diff(operate.Acted{ID: "t", State: workflow.Running, Repeated: repeated}, acted); err != nil || diff != "" {
@@ -58,7 +58,7 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 		w.Clock.Advance(time.Second)
 	}
 	undone := false
-	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
 		undone = undone || req.Undo
 		return nil
 	}
@@ -126,9 +126,9 @@ func TestWhatIsAskedOfAStuckRunWaits(t *testing.T) {
 // Stuck, is not lost.
 func TestADeliveryThatComesWhileStuck(t *testing.T) {
 	w := newWorld(t)
-	p := w.Runner.Definition.New("t", w.Clock.Now(), w.Runner.Budgets.Limits())
+	p := w.Engine.Definition.New("t", w.Clock.Now(), w.Engine.Budgets.Limits())
 	p.Receive(workflow.Operation{ID: "op-0", Kind: workflow.OperationReschedule, Body: []byte(`{"nights":5}`), AcceptedAt: w.Clock.Now()})
-	if err := p.Stick("4 messages were dead-lettered", w.Clock.Now(), w.Runner.Budgets.Limits()); err != nil {
+	if err := p.Stick("4 messages were dead-lettered", w.Clock.Now(), w.Engine.Budgets.Limits()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Store.Create(t.Context(), p); err != nil {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/runner"
-	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -180,7 +180,7 @@ func TestRemainingIsWhatARetryUndoes(t *testing.T) {
 	left := w.story().Remaining
 	w.refused = false
 	var made []string
-	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
 		made = append(made, fmt.Sprintln(req.Call.Backend, req.Call.Method, req.Call.Path, req.OperationID, req.Revision))
 		return nil
 	}
@@ -193,6 +193,6 @@ func TestRemainingIsWhatARetryUndoes(t *testing.T) {
 		want = append(want, fmt.Sprintln(r.Backend, r.Method, r.Path, r.OperationID, r.Revision))
 	}
 	if diff := cmp.Diff(want, made); diff != "" {
-		t.Errorf("calls (-told +made):\n%s\n%s", diff, runnertest.Describe(w.Store.Get("t")))
+		t.Errorf("calls (-told +made):\n%s\n%s", diff, enginetest.Describe(w.Store.Get("t")))
 	}
 }

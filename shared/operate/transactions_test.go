@@ -321,8 +321,8 @@ func TestRetryBesideALateRunner(t *testing.T) {
 		}
 		return workflowtest.Pass
 	}
-	read := w.Runner.Pause
-	w.Runner.Pause = func(ctx context.Context, d time.Duration) error {
+	read := w.Engine.Pause
+	w.Engine.Pause = func(ctx context.Context, d time.Duration) error {
 		if retried && w.Store.Get("t").State == workflow.Stuck {
 			w.Gate.Decide, w.refused = nil, false
 			if _, err := w.operate.Retry(ctx, "t", ada); err != nil {

@@ -6,20 +6,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
-	"github.com/fabrikam/drone-delivery/shared/runner"
-	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
 // world is a system whose operators are at work.
 type world struct {
-	*runnertest.World
+	*enginetest.World
 	t       *testing.T
 	operate *operate.Service
 	entries *quarantinetest.Memory
@@ -29,15 +29,15 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	definition := workflowtest.Trip()
-	w := &world{World: runnertest.New(t, definition, 1, nil), t: t}
+	w := &world{World: enginetest.New(t, definition, 1, nil), t: t}
 	w.entries = quarantinetest.NewMemory(w.Gate)
 	w.operate = operate.New(operate.Config{
-		Transactions: w.Store, Listing: listing{w.Store}, Quarantine: w.entries, Operations: w.Schedule, Waker: w.Runner,
-		Definition: definition, Limits: w.Runner.Budgets.Limits(), Now: w.Clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Transactions: w.Store, Listing: listing{w.Store}, Quarantine: w.entries, Operations: w.Engine, Waker: w.Engine,
+		Definition: definition, Limits: w.Engine.Budgets.Limits(), Now: w.Clock.Now, Logger: slog.New(slog.DiscardHandler),
 	})
-	w.Backends.OnCall = func(req runner.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
 		if w.refused && req.Undo && req.Call.Backend == "hotel" {
-			return new(runnertest.Refused(405, "no way back"))
+			return new(enginetest.Refused(405, "no way back"))
 		}
 		return nil
 	}
@@ -83,7 +83,7 @@ func (w *world) want(state workflow.State) *workflow.Progress {
 	w.t.Helper()
 	p := w.Store.Get("t")
 	if p == nil || p.State != state {
-		w.t.Fatalf("t is not %s:\n%s", state, runnertest.Describe(p))
+		w.t.Fatalf("t is not %s:\n%s", state, enginetest.Describe(p))
 	}
 	return p
 }

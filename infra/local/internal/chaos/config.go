@@ -28,7 +28,7 @@ type Config struct {
 	Instances  int
 	TreeKills  int // how often the whole tree is killed
 	// Clocks is how far the clocks of instances are apart; the design allows
-	// runner.LeaseMargin.
+	// engine.LeaseMargin.
 	Clocks  time.Duration
 	Settle  time.Duration // the longest time that it may take to come to rest
 	Keep    bool          // keep the data also if nothing is broken

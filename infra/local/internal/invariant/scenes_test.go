@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -71,7 +71,7 @@ func (w *world) oneAfterTheOther() {
 		Hash: workflow.Hash(workflow.OperationDeliver, "keyed", request), AcceptedAt: w.Clock.Now(),
 	}, ingest.Request{ID: "never-answered", TransactionID: "never-answered", Operation: workflow.OperationDeliver})
 	var lost sync.Map
-	w.lost = func(r runner.Request) bool {
+	w.lost = func(r engine.Request) bool {
 		_, before := lost.LoadOrStore(r.Call.Method+r.Call.Path, true)
 		return !before
 	}
@@ -172,7 +172,7 @@ func (w *world) changes() {
 	w.accept(workflow.OperationReschedule, "refused-change", delivery.Change{DeliverBy: new(w.Clock.Now().Add(-time.Hour))})
 	w.Settle()
 	w.deliver("put-back", nil)
-	w.answer = func(r runner.Request) int {
+	w.answer = func(r engine.Request) int {
 		if r.TransactionID == "put-back" && r.Revision == 2 && r.Call.Backend == delivery.StepDelivery {
 			return http.StatusConflict
 		}
@@ -188,14 +188,14 @@ func (w *world) changes() {
 // drone, and before it; one that is changed once more; and one whose change took
 // effect without an answer.
 func (w *world) left(change delivery.Change) {
-	w.answer = func(r runner.Request) int {
+	w.answer = func(r engine.Request) int {
 		if r.Revision == 2 && r.Call.Backend == delivery.StepDelivery || r.Revision == 3 && r.Call.Backend == delivery.StepDrone ||
 			r.Revision == 3 && r.TransactionID == "left-before" {
 			return http.StatusConflict
 		}
 		return 0
 	}
-	w.lost = func(r runner.Request) bool {
+	w.lost = func(r engine.Request) bool {
 		return r.TransactionID == "left-unknown" && r.Revision == 2 && r.Call.Backend == delivery.StepDrone
 	}
 	for _, id := range []string{"left", "left-before", "left-and-changed", "left-unknown"} {
@@ -215,7 +215,7 @@ func (w *world) left(change delivery.Change) {
 func (w *world) unfinished() {
 	ids := []string{"stuck", "given-up", "retried"}
 	refuse := true
-	w.answer = func(r runner.Request) int {
+	w.answer = func(r engine.Request) int {
 		if refuse && r.Undo && slices.Contains(ids, r.TransactionID) {
 			return http.StatusForbidden
 		}
@@ -229,7 +229,7 @@ func (w *world) unfinished() {
 	}
 	refuse = false
 	w.change("given-up", func(p *workflow.Progress) error {
-		return p.GiveUp("operator@fabrikam.example", "fetched by hand", w.Clock.Now(), w.Runner.Budgets.Limits())
+		return p.GiveUp("operator@fabrikam.example", "fetched by hand", w.Clock.Now(), w.Engine.Budgets.Limits())
 	})
 	w.change("retried", func(p *workflow.Progress) error {
 		err := p.RetryUndo("operator@fabrikam.example", "the service is mended", w.Clock.Now())

@@ -23,20 +23,20 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
 	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
-	"github.com/fabrikam/drone-delivery/shared/runner"
-	"github.com/fabrikam/drone-delivery/shared/runner/runnertest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // world is the system in memory: the real workflow with the real backends, so
 // that its data is as it is in operation.
 type world struct {
-	*runnertest.World
+	*enginetest.World
 	tb          testing.TB
 	router      *mux.Router
 	accounts    recordtest.Memory[account.Account]
@@ -48,8 +48,8 @@ type world struct {
 	// answer, when it returns a status, is the answer to a call that is not
 	// made; lost calls are made and get no answer. Both are called from several
 	// goroutines.
-	answer func(runner.Request) int
-	lost   func(runner.Request) bool
+	answer func(engine.Request) int
+	lost   func(engine.Request) bool
 
 	snapshot   Snapshot // the part that the clients know
 	operations int
@@ -78,7 +78,7 @@ func newWorld(t testing.TB) *world {
 	transportation.New(carriers, &w.bookings, now).Routes(w.router, log)
 	deliveries.New(deliveries.Config{}, &w.deliveries, now).Routes(w.router, log)
 	definition := delivery.Steps()
-	w.World = runnertest.New(t, &definition, 1, func(c *runner.Config) { c.Caller, c.Budgets.Notify = w, true })
+	w.World = enginetest.New(t, &definition, 1, func(c *engine.Config) { c.Caller, c.Budgets.Notify = w, true })
 	w.Notify = func(_ context.Context, e message.Envelope) error {
 		return w.Store.Change(e.TransactionID, func(p *workflow.Progress) { p.Notified(p.Outbox.Count) })
 	}
@@ -90,8 +90,8 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// Do implements runner.Caller on the backends' routes.
-func (w *world) Do(ctx context.Context, r runner.Request) workflow.Outcome {
+// Do implements engine.Caller on the backends' routes.
+func (w *world) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	if w.answer != nil {
 		if status := w.answer(r); status != 0 {
 			return outcome(status, nil)

@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
-	"github.com/fabrikam/drone-delivery/shared/runner"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -113,11 +113,11 @@ func (a *app) deliver(ctx context.Context, e message.Envelope) (*workflow.Progre
 func (a *app) call(ctx context.Context, p *workflow.Progress, step string) workflow.Finished {
 	f := workflow.Finished{Step: step}
 	for {
-		f.Add(a.backends.Do(ctx, runner.Request{
+		f.Add(a.backends.Do(ctx, engine.Request{
 			TransactionID: p.ID, OperationID: p.Operations[0].ID, Revision: p.Revision, Call: a.definition.CallOf(p, step),
 		}))
 		wait := time.Duration(1<<f.Attempts-2) * time.Second
-		if f.Outcome.Retry != workflow.RetryLater || f.Outcome.Status == http.StatusTooManyRequests || f.Attempts == a.attempts || runner.Pause(ctx, wait) != nil {
+		if f.Outcome.Retry != workflow.RetryLater || f.Outcome.Status == http.StatusTooManyRequests || f.Attempts == a.attempts || engine.Pause(ctx, wait) != nil {
 			return f
 		}
 	}

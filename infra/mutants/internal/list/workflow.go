@@ -26,7 +26,7 @@ var workflows = []mutant.Mutant{
 		Name: "effect-of-the-last-attempt", Breaks: "Of the attempts in place only the last one's effect counts.",
 		File:   "shared/workflow/record.go",
 		Before: "f.Effect = max(f.Effect, o.Effect)", After: "f.Effect = o.Effect",
-		Tests: in("./shared/workflow", "./shared/runner"), Invariant: "undone",
+		Tests: in("./shared/workflow", "./shared/engine"), Invariant: "undone",
 	},
 	{
 		Name: "effect-of-the-last-wake", Breaks: "What earlier wakes may have effected is forgotten.",
@@ -86,7 +86,7 @@ var workflows = []mutant.Mutant{
 		Name: "wake-used-again", Breaks: "A new wake has the number, and so the MessageID, of the one before.",
 		File:   "shared/workflow/wake.go",
 		Before: "\tp.Wake++\n", After: "\tp.Wake = max(p.Wake, 1)\n",
-		Tests: in("./shared/workflow", "./shared/runner"), Invariant: "accepted",
+		Tests: in("./shared/workflow", "./shared/engine"), Invariant: "accepted",
 	},
 	{
 		Name: "wake-of-what-rests", Breaks: "A transaction that has ended keeps its wake.",
@@ -116,7 +116,7 @@ var workflows = []mutant.Mutant{
 		Name: "lease-ignored", Breaks: "A runner takes a transaction that another one holds.",
 		File:   "shared/workflow/progress.go",
 		Before: `return l.Runner != "" && now.Before(l.Until.Time)`, After: `return l.Runner != "" && now.Before(l.Until.Time.Add(-time.Hour))`,
-		Tests: in("./shared/runner"),
+		Tests: in("./shared/engine"),
 	},
 	{
 		Name: "pivot-undone-in-its-turn", Breaks: "A pivot is undone in reverse order like any step, when others are undone already.",

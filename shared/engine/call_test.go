@@ -1,0 +1,133 @@
+package engine_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+// single is a business of one step.
+func single() *workflow.Definition {
+	return &workflow.Definition{Name: "single", Steps: []workflow.Step{fiveSteps().Steps[0]}}
+}
+
+func TestInPlaceRetries(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answers []workflow.Outcome
+		calls   int
+		state   workflow.State
+	}{
+		"third time lucky":         {[]workflow.Outcome{enginetest.Unavailable("x"), enginetest.Unavailable("x")}, 3, workflow.Completed},
+		"no fourth":                {[]workflow.Outcome{enginetest.Unavailable("x"), enginetest.Unavailable("x"), enginetest.Unavailable("x")}, 3, workflow.Running},
+		"a refusal is final":       {[]workflow.Outcome{enginetest.Refused(404, "x")}, 1, workflow.Rejected},
+		"a Retry-After goes later": {[]workflow.Outcome{enginetest.Busy(time.Second)}, 1, workflow.Running},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := enginetest.New(t, single(), 1, nil)
+			n := 0
+			w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+				n++
+				if n <= len(tc.answers) {
+					return &tc.answers[n-1]
+				}
+				return nil
+			}
+			w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+			w.Step()
+			p := wantState(t, w, tc.state)
+			if n != tc.calls || p.Step("a").Attempts != tc.calls {
+				t.Errorf("%d calls and %d attempts, want %d", n, p.Step("a").Attempts, tc.calls)
+			}
+			w.Settle()
+		})
+	}
+}
+
+// Ensure slow calls stay inside the step's time, and slow stages inside the
+// invocation's: the rest is another invocation's.
+func TestTimeRunsOut(t *testing.T) {
+	budgets := engine.DefaultBudgets()
+	w := enginetest.New(t, single(), 1, func(c *engine.Config) { c.Budgets.InPlaceAttempts = 100 })
+	start := w.Clock.Now()
+	w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+		if spent := w.Clock.Now().Sub(start) + budgets.CallTimeout; spent > budgets.StepTimeout {
+			t.Errorf("a call that ends after %s, step time is %s", spent, budgets.StepTimeout)
+		}
+		w.Clock.Advance(budgets.CallTimeout)
+		return new(enginetest.Unavailable("slow"))
+	}
+	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Step()
+	wantState(t, w, workflow.Running)
+
+	w = enginetest.New(t, fiveSteps(), 1, func(c *engine.Config) { c.Budgets.InvocationTimeout = 10 * time.Second })
+	start = w.Clock.Now()
+	w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+		w.Clock.Advance(4 * time.Second) // a call that does not keep to its time
+		return nil
+	}
+	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Step()
+	p := wantState(t, w, workflow.Running)
+	if p.Lease.Runner != "" || p.Laters != 0 || p.WakeAt.After(w.Clock.Now()) {
+		t.Errorf("lease %v, laters %d, wake at %s: want a wake at once", p.Lease, p.Laters, p.WakeAt)
+	}
+	w.Settle()
+	wantState(t, w, workflow.Completed)
+}
+
+// Ensure no call starts that the lease could not outlast, however late a save
+// was.
+func TestNoCallWithoutLease(t *testing.T) {
+	w := enginetest.New(t, fiveSteps(), 1, func(c *engine.Config) { c.Budgets.InvocationTimeout = time.Hour })
+	slow := true
+	w.Gate.Decide = func(effect string, n int) workflowtest.Fate {
+		if effect == "replace t" && slow {
+			slow = false
+			w.Clock.Advance(58 * time.Second)
+		}
+		return workflowtest.Pass
+	}
+	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+		p := w.Store.Get("t")
+		if left := p.Lease.Until.Sub(w.Clock.Now()); left < engine.DefaultBudgets().CallTimeout+engine.LeaseMargin {
+			t.Errorf("call %s with %s of the lease left", req.Call.Path, left)
+		}
+		return nil
+	}
+	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Step()
+	wantState(t, w, workflow.Completed)
+	if slow {
+		t.Error("no save was slow")
+	}
+}
+
+// Ensure a host that stops gets its results saved, and hands the rest on.
+func TestStoppingHost(t *testing.T) {
+	w := world(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var calls atomic.Int32
+	w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+		if calls.Add(1) == 2 { // both of the first stage are under way
+			stop()
+		}
+		return nil
+	}
+	if err := w.Engine.Schedule(ctx, w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())); err != nil {
+		t.Fatal(err)
+	}
+	p := wantState(t, w, workflow.Running)
+	if p.Lease.Runner != "" || len(p.InFlight()) != 0 || !w.Queue.Has("t/deliveries/2") {
+		t.Errorf("not handed on:\n%s", enginetest.Describe(p))
+	}
+	w.Backends.OnCall = nil
+	w.Settle()
+	wantState(t, w, workflow.Completed)
+}

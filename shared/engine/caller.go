@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Request is one call of a workflow, with what the service needs to know to
+// tell a repeat from something new.
+type Request struct {
+	TransactionID string
+	// OperationID is the operation that the call serves: the delivery, or the
+	// reschedule or cancel that was taken up.
+	OperationID string
+	Revision    int
+	Call        workflow.Call
+	Undo        bool
+	// Step is whose call, or undo call, it is; Attempt counts those of all
+	// revisions and wakes, from 1.
+	Step    string
+	Attempt int
+}
+
+// Caller makes calls. Do makes one attempt, bounded by the context's deadline,
+// and judges it; whatever goes wrong is in the outcome. The trace of the context
+// goes with it. It is safe for concurrent use.
+type Caller interface {
+	Do(ctx context.Context, req Request) workflow.Outcome
+}
+
+// Sender sends messages to queues, all or, with an error, an unknown part of
+// them. It is safe for concurrent use.
+type Sender interface {
+	Send(ctx context.Context, messages ...message.Queued) error
+}
+
+// Outside keeps the operations that are on record outside of their transactions.
+// Implementations are safe for concurrent use and give errors whose kind
+// failure.KindOf tells.
+type Outside interface {
+	// Create stores o unless there is one with its id. After an error it may be
+	// stored or not.
+	Create(ctx context.Context, o workflow.OutsideOperation) error
+	// Read returns an operation by its OperationID. NotFound if there is none.
+	Read(ctx context.Context, operationID string) (workflow.OutsideOperation, error)
+}
+
+// work is what Schedule and Supervise do differently. Its functions are pure.
+type work interface {
+	// Queue is the queue whose messages are worked on.
+	Queue() workflow.Queue
+	// Acts reports whether it works on transactions in that state.
+	Acts(workflow.State) bool
+	// Missing returns the document with which a transaction begins, or the
+	// error with which a message without a document is refused.
+	Missing(m Message) (*workflow.Progress, error)
+	// Advance decides and marks what is to be called.
+	Advance(p *workflow.Progress, t workflow.Turn) error
+	// Call returns the call to be made for a step in flight.
+	Call(p *workflow.Progress, step string) Request
+	// Record writes the results of all steps in flight.
+	Record(p *workflow.Progress, results []workflow.Finished, b workflow.Backoff, t workflow.Turn) error
+}

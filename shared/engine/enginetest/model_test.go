@@ -1,0 +1,466 @@
+package enginetest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+// checksByDefault is how many histories a normal run tries.
+const checksByDefault = 2000
+
+// leftAsItWas is the end of a Completed transaction that a service has refused to
+// put back.
+const leftAsItWas = "Completed, and left as it was"
+
+// checks is how many this one tries.
+func checks() int { return flag.Lookup("rapid.checks").Value.(flag.Getter).Get().(int) }
+
+// TestMain makes a normal run try thousands of histories. -rapid.checks on the
+// command line has the last word.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", strconv.Itoa(checksByDefault)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// history is one life of some transactions, of which every turn is drawn, so
+// that a history that breaks a rule can be shrunk to its shortest.
+type history struct {
+	w *enginetest.World
+
+	// For the message in hand: what happens at which of its effects and calls,
+	// counted from 1.
+	effects, calls   int
+	fateAt           int
+	fate             workflowtest.Fate
+	dies             bool
+	lateAt, nestedAt int
+	slow             time.Duration // of the nested call
+	away             string        // the service that gives no answer in time, to any call
+	dead             bool
+
+	late    []engine.Request // given up by their callers, not yet arrived
+	posted  map[string][]workflow.Operation
+	owners  map[string]string   // by transaction, "" while callers are not known
+	foreign map[string][]string // operations of others than the owner
+	refused map[string]bool     // steps that the services refuse from the start
+	nested  bool                // another process is at work within a call
+}
+
+// TestHistories is the model of the workflow: whatever the order, the repeats
+// and the crashes, a transaction ends as its operations and the services'
+// refusals say, and each effect is there once or not at all.
+func TestHistories(t *testing.T) {
+	ends := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHistory(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"post":    h.post,
+			"intrude": h.intrude,
+			"repeat":  h.repeat,
+			"message": h.message,
+			"time":    h.time,
+			"sweep":   h.sweep,
+			"late":    h.arrive,
+			"finish":  h.finish,
+			"":        func(t *rapid.T) { h.always(t) },
+		})
+		h.end(t)
+		for _, p := range h.w.Store.All() {
+			ends[string(p.State)]++
+			if p.State == workflow.Completed && left(t, p) {
+				ends[leftAsItWas]++
+			}
+		}
+	})
+	t.Logf("ended: %v", ends)
+	required := []string{string(workflow.Completed), string(workflow.Rejected), string(workflow.Compensated), string(workflow.Cancelled)}
+	if checks() >= checksByDefault { // the rare ones: one in some fifty transactions, and one in ten
+		required = append(required, string(workflow.Stuck), leftAsItWas)
+	}
+	for _, state := range required {
+		if ends[state] == 0 {
+			t.Errorf("no transaction ended %s: the histories are too tame", state)
+		}
+	}
+}
+
+func newHistory(t *rapid.T) *history {
+	d := workflowtest.Trip()
+	d.Steps[1].Pivot = true
+	d.Steps[1].After = []string{"hotel"} // one call at a time: a history is nothing but its draws
+	h := &history{
+		posted: map[string][]workflow.Operation{}, refused: map[string]bool{},
+		owners: map[string]string{}, foreign: map[string][]string{},
+	}
+	for _, id := range transactions {
+		h.owners[id] = rapid.SampledFrom([]string{"", "ada"}).Draw(t, "owner of "+id)
+	}
+	h.w = enginetest.New(t, d, 1, nil)
+	for _, step := range []string{"hotel", "flight", "payment"} {
+		h.refused[step] = rapid.IntRange(0, 9).Draw(t, "refuses "+step) == 9
+	}
+	h.w.Backends.Answer = func(req engine.Request) json.RawMessage { return fmt.Appendf(nil, `{"revision":%d}`, req.Revision) }
+	h.w.Gate.Decide, h.w.Backends.OnCall = h.decide, h.call
+	h.w.Crashed = func() bool {
+		dead := h.dead
+		h.dead = false
+		return dead
+	}
+	return h
+}
+
+// decide is the fate of the next effect of the message in hand.
+func (h *history) decide(string, int) workflowtest.Fate {
+	if h.dead {
+		return workflowtest.Refuse
+	}
+	h.effects++
+	if h.effects != h.fateAt {
+		return workflowtest.Pass
+	}
+	h.dead = h.dies
+	return h.fate
+}
+
+// call is what happens at the next call of the message in hand.
+func (h *history) call(req engine.Request) *workflow.Outcome {
+	if h.dead {
+		return nil
+	}
+	if !req.Undo && h.refused[req.Call.Backend] {
+		return new(enginetest.Refused(422, "refused"))
+	}
+	h.calls++
+	if h.calls == h.nestedAt {
+		h.other()
+	} else if h.calls == h.lateAt || req.Call.Backend == h.away {
+		h.late = append(h.late, req)
+		return new(enginetest.Unavailable("no answer in time"))
+	}
+	return nil
+}
+
+// other lets another process handle a message while a call is under way, with
+// no fates of its own.
+func (h *history) other() {
+	if h.nested {
+		return
+	}
+	h.w.Clock.Advance(h.slow)
+	ready := h.w.Queue.Receivable()
+	if len(ready) == 0 {
+		return
+	}
+	outer := *h
+	h.nested = true
+	h.fateAt, h.lateAt, h.nestedAt = 0, 0, 0
+	h.w.Receive(ready[len(ready)-1])
+	h.nested = false
+	h.effects, h.calls = outer.effects, outer.calls
+	h.fateAt, h.lateAt, h.nestedAt = outer.fateAt, outer.lateAt, outer.nestedAt
+}
+
+var transactions = []string{"t-1", "t-2"}
+
+func (h *history) post(t *rapid.T) {
+	id := rapid.SampledFrom(transactions).Draw(t, "transaction")
+	posted := h.posted[id]
+	kind := workflow.OperationDeliver
+	if slices.ContainsFunc(posted, func(op workflow.Operation) bool { return op.Kind == workflow.OperationDeliver }) || rapid.IntRange(0, 3).Draw(t, "early") == 3 {
+		kind = rapid.SampledFrom([]workflow.OperationKind{workflow.OperationReschedule, workflow.OperationReschedule, workflow.OperationCancel}).Draw(t, "kind")
+	}
+	op := workflow.Operation{ID: fmt.Sprintf("%s-op-%02d", id, len(posted)), Kind: kind}
+	switch kind {
+	case workflow.OperationDeliver:
+		op.Body = workflowtest.TripBody()
+	case workflow.OperationReschedule:
+		op.Body = fmt.Appendf(nil, `{"nights":%d}`, rapid.IntRange(0, 9).Draw(t, "nights"))
+	}
+	h.posted[id] = append(posted, op)
+	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
+}
+
+// intrude has another than the owner ask for something.
+func (h *history) intrude(t *rapid.T) {
+	id := rapid.SampledFrom(transactions).Draw(t, "transaction")
+	if h.owners[id] == "" {
+		t.Skip("it is everybody's")
+	}
+	kind := rapid.SampledFrom([]workflow.OperationKind{workflow.OperationReschedule, workflow.OperationCancel}).Draw(t, "kind")
+	op := fmt.Sprintf("%s-foreign-%02d", id, len(h.foreign[id]))
+	h.foreign[id] = append(h.foreign[id], op)
+	caller := rapid.SampledFrom([]string{"bob", "eve"}).Draw(t, "caller")
+	h.w.PostBy(caller, kind, id, op, json.RawMessage(`{"nights":7}`))
+}
+
+// repeat puts an operation into the queue once more, when duplicate detection
+// has forgotten it.
+func (h *history) repeat(t *rapid.T) {
+	id := rapid.SampledFrom(transactions).Draw(t, "transaction")
+	if len(h.posted[id]) == 0 {
+		t.Skip("nothing was posted")
+	}
+	op := rapid.SampledFrom(h.posted[id]).Draw(t, "operation")
+	h.w.Clock.Advance(workflowtest.DuplicateWindow)
+	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
+}
+
+// message has any receivable message handled, with a fate for one of its
+// effects.
+func (h *history) message(t *rapid.T) {
+	ready := h.w.Queue.Receivable()
+	if len(ready) == 0 {
+		t.Skip("nothing to receive")
+	}
+	d := ready[rapid.IntRange(0, len(ready)-1).Draw(t, "which")]
+	h.effects, h.calls, h.dead = 0, 0, false
+	h.fateAt = rapid.IntRange(0, 12).Draw(t, "fate at")
+	if h.fateAt > 0 {
+		h.fate = rapid.SampledFrom([]workflowtest.Fate{workflowtest.Refuse, workflowtest.Lose}).Draw(t, "fate")
+		h.dies = rapid.Bool().Draw(t, "dies")
+	}
+	h.lateAt = rapid.IntRange(0, 6).Draw(t, "late at")
+	h.nestedAt = rapid.IntRange(0, 6).Draw(t, "other process at")
+	h.away = rapid.SampledFrom([]string{"", "", "", "", "hotel", "flight", "payment"}).Draw(t, "away")
+	if h.nestedAt > 0 {
+		h.slow = time.Duration(rapid.IntRange(0, 80).Draw(t, "seconds")) * time.Second
+	}
+	h.w.Receive(d)
+	h.calm()
+}
+
+// calm ends all fates.
+func (h *history) calm() { h.fateAt, h.lateAt, h.nestedAt, h.away, h.dead = 0, 0, 0, "", false }
+
+func (h *history) time(t *rapid.T) {
+	h.w.Clock.Advance(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
+}
+
+func (h *history) sweep(t *rapid.T) {
+	if _, err := h.w.Engine.Sweep(context.Background()); err != nil {
+		t.Fatalf("sweep: %v", err)
+	}
+}
+
+// arrive lets a call that was given up take effect after all.
+func (h *history) arrive(t *rapid.T) {
+	if len(h.late) == 0 {
+		t.Skip("nothing is late")
+	}
+	h.arrives(rapid.IntRange(0, len(h.late)-1).Draw(t, "which"))
+}
+
+func (h *history) arrives(i int) {
+	req := h.late[i]
+	h.late = slices.Delete(h.late, i, i+1)
+	h.w.Backends.Do(context.Background(), req)
+}
+
+// finish has a flight take off, of a transaction that has one.
+func (h *history) finish(t *rapid.T) {
+	id := rapid.SampledFrom(transactions).Draw(t, "transaction")
+	if !h.w.Backends.Finish("flights/" + id) {
+		t.Skip("there is no flight")
+	}
+}
+
+// always holds at every moment: nothing came into being twice.
+func (h *history) always(t *rapid.T) {
+	for _, id := range transactions {
+		for _, step := range []string{"hotels/", "flights/", "payments/"} {
+			if n := h.w.Backends.Created(step + id); n > 1 {
+				t.Fatalf("%s came into being %d times", step+id, n)
+			}
+		}
+	}
+}
+
+// end lets everything come to rest and compares it with what was asked for.
+func (h *history) end(t *rapid.T) {
+	h.calm()
+	h.w.Settle()
+	for len(h.late) > 0 {
+		h.arrives(len(h.late) - 1)
+	}
+	check(t, h.w)
+	for _, id := range transactions {
+		h.compare(t, id)
+	}
+}
+
+func (h *history) compare(t *rapid.T, id string) {
+	posted := h.posted[id]
+	p := h.w.Store.Get(id)
+	if p == nil {
+		if len(posted) > 0 {
+			t.Fatalf("%s is lost", id)
+		}
+		return
+	}
+	var delivered, cancelled bool
+	for _, op := range posted {
+		delivered = delivered || op.Kind == workflow.OperationDeliver
+		cancelled = cancelled || op.Kind == workflow.OperationCancel
+		if p.Operation(op.ID) == nil || h.w.Outside.Get(op.ID) != nil {
+			t.Errorf("operation %s is lost, or outside", op.ID)
+		}
+	}
+	for _, id := range h.foreign[p.ID] {
+		op, outside := p.Operation(id), h.w.Outside.Get(id)
+		if op != nil && (delivered || op.State != workflow.OperationRefused) {
+			t.Errorf("another's operation is on record: %+v", op)
+		}
+		if (op == nil) != (outside != nil) || outside != nil && outside.State != workflow.OperationRefused {
+			t.Errorf("another's operation is %+v, outside %+v", op, outside)
+		}
+	}
+	refuses := h.refused["hotel"] || h.refused["flight"] || h.refused["payment"]
+	var allowed []workflow.State
+	switch {
+	case !delivered:
+		allowed = append(allowed, workflow.Rejected) // the delivery never came
+	case refuses:
+		allowed = append(allowed, workflow.Rejected, workflow.Compensated)
+	default:
+		allowed = append(allowed, workflow.Completed)
+	}
+	if cancelled && (delivered || h.owners[id] == "") { // an owner's cancel waits for the delivery
+		allowed = append(allowed, workflow.Cancelled)
+		if delivered && !refuses {
+			allowed = []workflow.State{workflow.Cancelled}
+		}
+	}
+	if p.Cause == workflow.CauseExpired { // the history took longer than its time limit
+		allowed = append(allowed, workflow.Rejected, workflow.Compensated)
+	}
+	if h.w.Backends.Finished("flights/" + id) { // whoever cancelled it, or when
+		allowed = []workflow.State{workflow.Completed}
+		if refuses || p.Cause == workflow.CauseExpired || h.strandedChange(p) {
+			allowed = []workflow.State{workflow.Stuck}
+		}
+	} else if p.State == workflow.Stuck {
+		t.Errorf("%s is Stuck, and its flight could be undone", id)
+	}
+	if !slices.Contains(allowed, p.State) {
+		t.Fatalf("%s ended %s, want one of %v:\n%s", id, p.State, allowed, enginetest.Describe(p))
+	}
+	h.compareRequest(t, p)
+	h.compareLeft(t, p)
+}
+
+// strandedChange reports whether the flight took off as a change wanted it that
+// another service then refused, or the other way round, before the transaction
+// was ever completed: so there was nothing to go back to.
+func (h *history) strandedChange(p *workflow.Progress) bool {
+	refusal := p.Step("flight").Error
+	changed := slices.ContainsFunc(p.Operations, func(op workflow.OperationRecord) bool {
+		return op.Kind == workflow.OperationReschedule && op.State == workflow.OperationRefused && op.Revision > 0
+	})
+	completed := slices.ContainsFunc(p.History, func(e workflow.Entry) bool { return e.Event == workflow.EventComplete })
+	return p.Cause == workflow.CauseFailed && changed && !completed && refusal != nil && refusal.Message == "it has happened as it was"
+}
+
+// compareLeft holds a completed transaction that was left as it was to what that
+// means: its flight has taken off and refuses every change, and each service
+// holds what one revision asked for, the step's or one that was tried since.
+func (h *history) compareLeft(t *rapid.T, p *workflow.Progress) {
+	if p.State != workflow.Completed || !left(t, p) {
+		return
+	}
+	flight := p.Step("flight")
+	if !h.w.Backends.Finished("flights/"+p.ID) || flight.Error == nil || flight.Error.Message != "it has happened as it was" {
+		t.Errorf("%s was left as it was, and its flight has refused nothing:\n%s", p.ID, enginetest.Describe(p))
+	}
+	requests := h.requests(t, p)
+	newest := 0 // of the results that a call is made of
+	for _, s := range p.Steps {
+		then := p.Clone()
+		path := h.w.Engine.Definition.CallOf(p, s.Name).Path
+		revision := h.w.Backends.Revision(path)
+		if revision < s.Revision || revision > max(s.Revision, s.Tried) || revision >= len(requests) {
+			t.Fatalf("%s has revision %d, of the %d that there were:\n%s", path, revision, len(requests)-1, enginetest.Describe(p))
+		}
+		then.Request = requests[revision]
+		got, want := h.w.Backends.Body(path), h.w.Engine.Definition.CallOf(then, s.Name).Body
+		if newest > revision { // it was made of results that others have taken the place of
+			got, want = part(t, got), part(t, want)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s holds %s of revision %d, it should %s:\n%s", path, got, revision, want, enginetest.Describe(p))
+		}
+		newest = max(newest, s.Revision)
+	}
+}
+
+// part is what of a call's body comes from the request.
+func part(t *rapid.T, body []byte) []byte {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return fields["part"]
+}
+
+// requests returns what each revision has asked for, by its number.
+func (h *history) requests(t *rapid.T, p *workflow.Progress) []json.RawMessage {
+	requests := []json.RawMessage{nil, workflowtest.TripBody()}
+	var taken []workflow.OperationRecord
+	for _, op := range p.Operations {
+		if op.Kind == workflow.OperationReschedule && op.Revision > 0 {
+			taken = append(taken, op)
+		}
+	}
+	slices.SortFunc(taken, func(a, b workflow.OperationRecord) int { return a.Revision - b.Revision })
+	for _, op := range taken {
+		before := requests[len(requests)-1]
+		i := slices.IndexFunc(h.posted[p.ID], func(posted workflow.Operation) bool { return posted.ID == op.ID })
+		request, err := h.w.Engine.Definition.Merge(before, h.posted[p.ID][i].Body)
+		if err != nil {
+			t.Fatalf("%s was taken up: %v", op.ID, err)
+		}
+		requests = append(requests, request)
+		if op.State == workflow.OperationRefused {
+			requests = append(requests, before)
+		}
+	}
+	return requests
+}
+
+// compareRequest holds the request of a completed transaction to the changes
+// that were applied, in the order of their ids.
+func (h *history) compareRequest(t *rapid.T, p *workflow.Progress) {
+	if p.State != workflow.Completed {
+		return
+	}
+	want := workflowtest.TripBody()
+	for _, op := range h.posted[p.ID] {
+		if op.Kind != workflow.OperationReschedule || p.Operation(op.ID).State != workflow.OperationApplied {
+			continue
+		}
+		var err error
+		if want, err = h.w.Engine.Definition.Merge(want, op.Body); err != nil {
+			t.Fatalf("%s was applied: %v", op.ID, err)
+		}
+	}
+	if !bytes.Equal(p.Request, want) {
+		t.Errorf("the request is %s, want %s:\n%s", p.Request, want, enginetest.Describe(p))
+	}
+}

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Message is what has arrived for a transaction: an operation, or a wake.
+type Message struct {
+	TransactionID string
+	Wake          int                 // 0 for an operation
+	Operation     *workflow.Operation // nil for a wake
+}
+
+// MessageOf returns what the envelope says.
+func MessageOf(e message.Envelope) Message {
+	m := Message{TransactionID: e.TransactionID, Wake: e.Wake}
+	if e.Operation != "" {
+		m.Operation = &workflow.Operation{
+			ID: e.OperationID, Kind: workflow.OperationKind(e.Operation), Body: e.Body,
+			AcceptedAt: e.AcceptedAt, Caller: e.Caller, TraceParent: e.TraceParent,
+		}
+	}
+	return m
+}
+
+// maxTries is how often a message is put to the document when others keep
+// changing it, or when a write's answer is lost.
+const maxTries = 8
+
+func (r *Engine) newSession(w work) *session {
+	return &session{
+		r: r, w: w,
+		id:       fmt.Sprintf("%016x%016x", r.Random(), r.Random()),
+		deadline: r.Now().Add(r.Budgets.InvocationTimeout),
+		jitter:   r.Jitter(),
+	}
+}
+
+func (s *session) handle(ctx context.Context, m Message) error {
+	for try := 1; ; try++ {
+		verdict, err := s.meet(ctx, m)
+		switch {
+		case err == nil && verdict == held:
+			return s.run(ctx)
+		case verdict != repeat || try == maxTries:
+			return err
+		}
+		if perr := s.r.Pause(ctx, s.shortDelay(try)); perr != nil {
+			return errors.Join(err, perr)
+		}
+	}
+}
+
+type verdict int
+
+const (
+	settled verdict = iota // nothing more to do for the message
+	held                   // the session has the lease
+	repeat                 // with the error of a write that may have been made: read again
+)
+
+// meet reads the document and decides what the message means for it.
+func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
+	base, etag, err := s.r.Store.Read(ctx, m.TransactionID)
+	switch {
+	case failure.Is(err, failure.NotFound):
+		if base, err = s.w.Missing(m); err != nil {
+			return settled, err
+		}
+		etag = ""
+	case err != nil:
+		return settled, fmt.Errorf("handle message of transaction %s: %w", m.TransactionID, err)
+	case base.Schema > workflow.Schema:
+		return settled, fmt.Errorf("transaction %s: its schema %d is newer than %d", m.TransactionID, base.Schema, workflow.Schema)
+	case base.Lease.Runner == s.id: // the answer to our take was lost
+		s.p, s.etag, s.epoch = base, etag, base.Lease.Epoch
+		return held, nil
+	}
+	telemetry.Link(ctx, base.TraceParent) // where the message has a trace of its own, such as a cancel's
+	now := s.r.Now()
+	next := base.Clone()
+	fresh, err := s.receive(ctx, next, m.Operation)
+	if err != nil {
+		return again(err), err
+	}
+	current := m.Operation == nil && m.Wake == base.Wake && base.WakeQueue == s.w.Queue()
+	switch {
+	case base.Rests() && !fresh:
+		return settled, s.r.Successor(ctx, base) // which has nothing to send but a notice that may be lost
+	case !s.w.Acts(base.State):
+		if !fresh {
+			return settled, s.r.Successor(ctx, base)
+		}
+		return s.refuse(ctx, next, etag, now)
+	case base.Lease.Live(now):
+		if !fresh && !current {
+			return settled, s.r.Successor(ctx, base)
+		}
+		// The runner sees the wish at its next save. The wake behind the lease's
+		// end, which everyone may send, is for the case that it makes none.
+		if current {
+			next.RaiseWake(base.Lease.Until.Add(LeaseMargin))
+		}
+		return s.leave(ctx, next, etag)
+	case fresh || current || !now.Before(s.dueAt(base, now)):
+		return s.take(ctx, next, etag, now, current)
+	}
+	return settled, s.r.Successor(ctx, base)
+}
+
+// dueAt returns when there is something to do for an open transaction without a
+// live lease. WakeAt alone does not tell: Sweep puts it off while a wake waits in
+// a long queue, and that wake is to be acted on when it comes.
+func (s *session) dueAt(p *workflow.Progress, now time.Time) time.Time {
+	due := s.r.Definition.NextAt(p, now)
+	if p.Lease.Runner != "" {
+		due = p.Lease.Until.Add(LeaseMargin)
+	}
+	return earliest(due, p.WakeAt.Time)
+}
+
+// refuse ends an operation for which the state leaves no room, whoever holds
+// the lease: it touches nothing but the operations.
+func (s *session) refuse(ctx context.Context, next *workflow.Progress, etag string, now time.Time) (verdict, error) {
+	if err := s.w.Advance(next, s.turn(now, now, false)); err != nil {
+		return settled, err
+	}
+	return s.leave(ctx, next, etag)
+}
+
+// leave writes what others do next, and sends the wake that makes them do it.
+func (s *session) leave(ctx context.Context, next *workflow.Progress, etag string) (verdict, error) {
+	if _, err := s.write(ctx, next, etag); err != nil {
+		return repeatable(err)
+	}
+	return settled, s.r.Successor(ctx, next)
+}
+
+// take decides what is to be done, and writes it: with the lease when there is
+// something to call, otherwise at once as done.
+func (s *session) take(ctx context.Context, next *workflow.Progress, etag string, now time.Time, current bool) (verdict, error) {
+	due := now
+	if current && next.WakeAt.After(now) {
+		due = next.WakeAt.Time
+	}
+	before := next.State
+	abandoned := next.Lease.Runner != "" // who had the lease did not give it back
+	next.Abandoned()
+	if err := s.w.Advance(next, s.turn(now, due, !s.callsNothing)); err != nil {
+		return settled, err
+	}
+	if len(next.InFlight()) > 0 && s.w.Acts(next.State) {
+		next.Take(s.id, now.Add(s.r.Budgets.Lease), LeaseMargin)
+	} else {
+		next.Lease.Epoch++
+		next.Release(s.r.Definition.NextAt(next, now))
+	}
+	newTag, err := s.write(ctx, next, etag)
+	if err != nil {
+		return repeatable(err)
+	}
+	if abandoned {
+		s.r.Log.InfoContext(ctx, "lease taken over", telemetry.KeyTransaction, next.ID, "epoch", next.Lease.Epoch)
+	}
+	s.r.LogState(ctx, before, next)
+	s.p, s.etag, s.epoch = next, newTag, next.Lease.Epoch
+	if next.Lease.Runner == s.id {
+		return held, nil
+	}
+	return settled, s.r.Successor(ctx, next)
+}
+
+func (s *session) write(ctx context.Context, p *workflow.Progress, etag string) (string, error) {
+	if etag == "" {
+		return s.r.Store.Create(ctx, p)
+	}
+	return s.r.Store.Replace(ctx, p, etag)
+}
+
+// repeatable says of a failed write whether to read again: the document may
+// have been changed by another, or by this very write.
+func repeatable(err error) (verdict, error) {
+	return again(err), fmt.Errorf("write transaction: %w", err)
+}
+
+func again(err error) verdict {
+	switch failure.KindOf(err) {
+	case failure.Permanent, failure.Invalid:
+		return settled
+	}
+	return repeat
+}
