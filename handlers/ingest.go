@@ -14,7 +14,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
-	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -81,8 +80,8 @@ func (a *App) acceptOne(w http.ResponseWriter, r *http.Request,
 	do func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error),
 	parse func(context.Context, []byte) (json.RawMessage, error)) (ingest.Result, error) {
 	id := mux.Vars(r)["id"]
-	if r.Method != http.MethodPost && !delivery.ValidID(id) {
-		return ingest.Result{}, problem.New(problem.Invalid, "the id in the path %s", value.IDRule)
+	if r.Method != http.MethodPost && !problem.ValidID(id) {
+		return ingest.Result{}, problem.New(problem.Invalid, "the id in the path %s", problem.IDRule)
 	}
 	key, err := idempotencyKey(r)
 	if err != nil {

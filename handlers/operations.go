@@ -9,7 +9,6 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -157,7 +156,7 @@ func whoAndWhy(data []byte) (operate.Actor, error) {
 		By  *string `json:"by"`
 		Why *string `json:"why"`
 	}
-	faults, err := value.Decode(data, &body)
+	faults, err := problem.DecodeAll(data, &body)
 	if err != nil {
 		return operate.Actor{}, err
 	}
@@ -169,7 +168,7 @@ func whoAndNote(data []byte) (operate.Actor, error) {
 		By   *string `json:"by"`
 		Note *string `json:"note"`
 	}
-	faults, err := value.Decode(data, &body)
+	faults, err := problem.DecodeAll(data, &body)
 	if err != nil {
 		return operate.Actor{}, err
 	}
@@ -178,7 +177,7 @@ func whoAndNote(data []byte) (operate.Actor, error) {
 
 // actor is who acts, and why, as the body says: the function key that lets an
 // operator in names nobody. The id that a token proves is added in acting.
-func actor(faults *value.Faults, by *string, pointer string, why *string) (operate.Actor, error) {
+func actor(faults *problem.Faults, by *string, pointer string, why *string) (operate.Actor, error) {
 	said := func(pointer string, text *string, limit int) string {
 		if text == nil {
 			text = new(string)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
@@ -47,7 +47,7 @@ func (a *App) progressEndpoints() []endpoint {
 // never accepted.
 func knownID(r *http.Request, name string) (string, error) {
 	id := mux.Vars(r)[name]
-	if !delivery.ValidID(id) {
+	if !problem.ValidID(id) {
 		return "", failure.New(failure.NotFound, "read "+name, "", nil)
 	}
 	return id, nil

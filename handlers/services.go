@@ -58,7 +58,6 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	known := ingest.Known{Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now}
 	out.ingest = ingest.New(ingest.Config{
 		Log: log, Transactions: p.transactions, Known: known,
-		KeyID: delivery.KeyID, ValidID: delivery.ValidID,
 		Past: pastOperations(definition), Keep: s.Budgets.DocumentTTL, Now: p.now,
 	})
 	out.progress = progress.New(p.transactions, p.outside, known)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -139,10 +138,10 @@ func (n *refusalNote) or(status int) string {
 
 // describe says whose transaction a span belongs to. What is no id is left out.
 func describe(span trace.Span, transactionID, operationID string) {
-	if message.ValidID(transactionID) {
+	if problem.ValidID(transactionID) {
 		span.SetAttributes(attribute.String(telemetry.KeyTransaction, transactionID))
 	}
-	if message.ValidID(operationID) {
+	if problem.ValidID(operationID) {
 		span.SetAttributes(attribute.String(telemetry.KeyOperation, operationID))
 	}
 }
@@ -151,10 +150,10 @@ func describe(span trace.Span, transactionID, operationID string) {
 // lines in the context that is returned. What is no id is left out.
 func about(ctx context.Context, transactionID, operationID string) context.Context {
 	describe(trace.SpanFromContext(ctx), transactionID, operationID)
-	if message.ValidID(transactionID) {
+	if problem.ValidID(transactionID) {
 		ctx = telemetry.With(ctx, slog.String(telemetry.KeyTransaction, transactionID))
 	}
-	if message.ValidID(operationID) {
+	if problem.ValidID(operationID) {
 		ctx = telemetry.With(ctx, slog.String(telemetry.KeyOperation, operationID))
 	}
 	return ctx

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 // Change is the body of a reschedule: what is to be different. What is nil
@@ -28,7 +29,7 @@ type changeBody struct {
 // with the same limit. Whether the times fit the rest of the request is seen by Merge.
 func ParseChange(data []byte, latest time.Time) (Change, error) {
 	var body changeBody
-	faults, err := value.Decode(data, &body)
+	faults, err := problem.DecodeAll(data, &body)
 	if err != nil {
 		return Change{}, err
 	}
@@ -82,7 +83,7 @@ func (r Request) Merge(c Change) (Request, error) {
 	if c.DeliverBy != nil {
 		r.DeliverBy = *c.DeliverBy
 	}
-	var faults value.Faults
+	var faults problem.Faults
 	checkOrder(&faults, r.PickupTime, r.DeliverBy)
 	if err := faults.Err(); err != nil {
 		return Request{}, err

@@ -3,6 +3,6 @@
 // adopter replaces; nothing else knows a step or a field of a request by name.
 // It is pure.
 //
-// Reading order: request.go (the request), change.go (a reschedule), id.go (the
-// ids), steps.go (the definition of the workflow), calls.go (its calls).
+// Reading order: request.go (the request), change.go (a reschedule), steps.go
+// (the definition of the workflow), calls.go (its calls).
 package delivery

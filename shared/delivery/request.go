@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 // Location is a place on or above the earth.
@@ -65,7 +66,7 @@ func (r Request) MayOrder(accounts []string) bool { return slices.Contains(accou
 // *problem.Problem that lists every field at fault.
 func Parse(data []byte, latest time.Time) (Request, error) {
 	var body requestBody
-	faults, err := value.Decode(data, &body)
+	faults, err := problem.DecodeAll(data, &body)
 	if err != nil {
 		return Request{}, err
 	}
@@ -88,7 +89,7 @@ func Parse(data []byte, latest time.Time) (Request, error) {
 	return request, nil
 }
 
-func (b *packageBody) info(faults *value.Faults, pointer string) PackageInfo {
+func (b *packageBody) info(faults *problem.Faults, pointer string) PackageInfo {
 	if b == nil {
 		faults.Add(pointer, "is required")
 		return PackageInfo{}
@@ -103,7 +104,7 @@ func (b *packageBody) info(faults *value.Faults, pointer string) PackageInfo {
 
 // checkHorizon notes a pickup that is after the latest one, if there is such a
 // limit. deliverBy needs none: nothing is held for it, and no document lives by it.
-func checkHorizon(faults *value.Faults, pickup, latest time.Time) {
+func checkHorizon(faults *problem.Faults, pickup, latest time.Time) {
 	if !latest.IsZero() && pickup.After(latest) {
 		faults.Add("/pickupTime", "must not be after %s, further ahead than deliveries are taken", latest.UTC().Format(time.RFC3339))
 	}
@@ -111,7 +112,7 @@ func checkHorizon(faults *value.Faults, pickup, latest time.Time) {
 
 // checkOrder notes a deliverBy that is not after the pickup, if both times are
 // known and sound.
-func checkOrder(faults *value.Faults, pickup, deliverBy time.Time) {
+func checkOrder(faults *problem.Faults, pickup, deliverBy time.Time) {
 	if !pickup.IsZero() && !deliverBy.IsZero() && !deliverBy.After(pickup) {
 		faults.Add("/deliverBy", "must be after pickupTime")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/mint"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -35,10 +36,6 @@ type Config struct {
 	Log          Log
 	Transactions Transactions
 	Known        Known
-	// KeyID makes what stands for a caller's idempotency key: see KeyPrefix.
-	KeyID func(caller, key string) string
-	// ValidID reports whether a client's id has the form of one.
-	ValidID func(id string) bool
 	// Past reports whether p is past an operation of that kind, and why.
 	Past func(p *workflow.Progress, kind workflow.OperationKind, now time.Time) (reason string, past bool)
 	// Keep is how long a request is kept: as long as a final transaction. Were it
@@ -96,7 +93,7 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 	if key == "" {
 		return s.send(ctx, r, in, false)
 	}
-	r.ID = KeyPrefix + s.c.KeyID(in.Caller, key)
+	r.ID = KeyPrefix + keyID(in.Caller, key)
 	kept, err := s.c.Known.Requests.CreateIfAbsent(ctx, r)
 	if err != nil {
 		return Result{}, fmt.Errorf("keep request %s: %w", r.ID, err)
@@ -111,7 +108,7 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 // transaction's id was the key's, which anyone could choose in a Put: what is not
 // the same was not meant with the key.
 func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept Request, found bool, err error) {
-	id := s.c.KeyID(in.Caller, key)
+	id := keyID(in.Caller, key)
 	kept, err = s.c.Known.Requests.Read(ctx, id)
 	switch {
 	case failure.Is(err, failure.NotFound):
@@ -233,7 +230,7 @@ func (s *Service) send(ctx context.Context, r Request, in Input, repeated bool) 
 }
 
 func (s *Service) checkID(id string) error {
-	if s.c.ValidID(id) {
+	if problem.ValidID(id) {
 		return nil
 	}
 	return failure.New(failure.Invalid, "accept request", "", errors.New("the id does not have the form of one"))

@@ -18,7 +18,7 @@ import (
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 
 // bench is a Service on fakes, with ids that can be foretold: the n-th minted
-// id is "m-n"; a key's is "k-caller-key".
+// id is "m-n".
 type bench struct {
 	*Service
 	log          *fakeLog
@@ -39,8 +39,6 @@ func newBench() *bench {
 			Requests: b.requests, Retention: 24 * time.Hour, Now: func() time.Time { return b.now },
 			Mint: b.mint,
 		},
-		KeyID:   func(caller, key string) string { return "k-" + caller + "-" + key },
-		ValidID: func(id string) bool { return id != "" && !strings.Contains(id, "/") },
 		Past: func(p *workflow.Progress, kind workflow.OperationKind, _ time.Time) (string, bool) {
 			return "too late for a " + string(kind), p.State.Final()
 		},
@@ -100,7 +98,7 @@ func TestPostWithKey(t *testing.T) {
 	b := newBench()
 	first, err := b.Post(t.Context(), input(`{"a":1}`), "order-7")
 	want(t, first, err, Result{TransactionID: "m-1", OperationID: "m-2"})
-	kept, ok := b.requests.kept["key:k-ann-order-7"]
+	kept, ok := b.requests.kept["key:"+keyID("ann", "order-7")]
 	if !ok || len(b.requests.kept) != 1 || kept.TransactionID != "m-1" {
 		t.Errorf("kept: %+v", b.requests.kept)
 	}

@@ -42,7 +42,7 @@ func (s *Service) change(ctx context.Context, id string, kind workflow.Operation
 	if err := checkKey(key); err != nil {
 		return Result{}, err
 	}
-	r, err := s.request(KeyPrefix+s.c.KeyID(in.Caller, key), id, kind, in)
+	r, err := s.request(KeyPrefix+keyID(in.Caller, key), id, kind, in)
 	if err != nil {
 		return Result{}, err
 	}

@@ -64,7 +64,7 @@ func TestIDOfAChangesKeyIsUnknown(t *testing.T) {
 	if _, err := b.Delete(t.Context(), "m-9", input(""), "key"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Delete(t.Context(), "k-ann-key", input(""), ""); !failure.Is(err, failure.NotFound) {
+	if _, err := b.Delete(t.Context(), keyID("ann", "key"), input(""), ""); !failure.Is(err, failure.NotFound) {
 		t.Errorf("got %v, want not found", err)
 	}
 }

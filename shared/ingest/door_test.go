@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/mint"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -122,8 +122,14 @@ func TestIDOfAForgottenKey(t *testing.T) {
 // what stands for it, and that nobody learns whether a key was used.
 func TestSquattedKeys(t *testing.T) {
 	for name, squat := range map[string]func(b *bench) error{
-		"the id that it had":        func(b *bench) error { _, err := b.Put(t.Context(), "k-ann-key", inputOf("bob", `{"a":2}`)); return err },
-		"before callers were known": func(b *bench) error { _, err := b.Put(t.Context(), "k-ann-key", inputOf("", `{"a":2}`)); return err },
+		"the id that it had": func(b *bench) error {
+			_, err := b.Put(t.Context(), keyID("ann", "key"), inputOf("bob", `{"a":2}`))
+			return err
+		},
+		"before callers were known": func(b *bench) error {
+			_, err := b.Put(t.Context(), keyID("ann", "key"), inputOf("", `{"a":2}`))
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench()
@@ -131,7 +137,7 @@ func TestSquattedKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			first, err := b.Post(t.Context(), input(`{"a":1}`), "key")
-			if err != nil || first.Repeated || first.TransactionID == "k-ann-key" {
+			if err != nil || first.Repeated || first.TransactionID == keyID("ann", "key") {
 				t.Fatalf("the owner of the key: %+v, %v", first, err)
 			}
 			again, err := b.Post(t.Context(), input(`{"a":1}`), "key")
@@ -142,14 +148,14 @@ func TestSquattedKeys(t *testing.T) {
 			}
 		})
 	}
-	if message.ValidID(KeyPrefix + "x") {
+	if problem.ValidID(KeyPrefix + "x") {
 		t.Error("a client can take a key's own place")
 	}
 	b := newBench()
 	if _, err := b.Post(t.Context(), input(`{"a":1}`), "key"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Put(t.Context(), "k-ann-key", inputOf("bob", `{"a":2}`)); err != nil {
+	if _, err := b.Put(t.Context(), keyID("ann", "key"), inputOf("bob", `{"a":2}`)); err != nil {
 		t.Errorf("an outsider learns that a key was used: %v", err)
 	}
 }
@@ -159,12 +165,12 @@ func TestSquattedKeys(t *testing.T) {
 func TestKeyOfAnOlderVersion(t *testing.T) {
 	b := newBench()
 	old := Request{
-		ID: "k-ann-key", TransactionID: "k-ann-key", OperationID: "o-1", Operation: workflow.OperationDeliver,
-		Hash: workflow.Hash(workflow.OperationDeliver, "k-ann-key", []byte(`{"a":1}`)), Caller: "ann", AcceptedAt: noon,
+		ID: keyID("ann", "key"), TransactionID: keyID("ann", "key"), OperationID: "o-1", Operation: workflow.OperationDeliver,
+		Hash: workflow.Hash(workflow.OperationDeliver, keyID("ann", "key"), []byte(`{"a":1}`)), Caller: "ann", AcceptedAt: noon,
 	}
 	b.requests.kept[old.ID] = old
 	r, err := b.Post(t.Context(), input(`{"a":1}`), "key")
-	want(t, r, err, Result{TransactionID: "k-ann-key", OperationID: "o-1", Repeated: true})
+	want(t, r, err, Result{TransactionID: keyID("ann", "key"), OperationID: "o-1", Repeated: true})
 	if len(b.requests.kept) != 1 || b.mint.minted != 0 {
 		t.Errorf("kept %v, minted %d", b.requests.kept, b.mint.minted)
 	}

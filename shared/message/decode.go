@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
+
+	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 // The reasons for which a message can't be taken. Test with errors.Is.
@@ -18,12 +18,6 @@ var (
 	// code wrote: it is retried, until that version runs here.
 	ErrNewerSchema = errors.New("message of a newer schema")
 )
-
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
-// ValidID reports whether id can be a TransactionID or an OperationID. Dots
-// alone can't: they would mean another place in a path.
-func ValidID(id string) bool { return idPattern.MatchString(id) && strings.Trim(id, ".") != "" }
 
 // Encode writes the envelope, of the current schema if it names none. It
 // refuses what Decode would not read.
@@ -74,7 +68,7 @@ func (e Envelope) check() error {
 	switch {
 	case e.Schema != Schema:
 		return unreadable("schema %d", e.Schema)
-	case !ValidID(e.TransactionID):
+	case !problem.ValidID(e.TransactionID):
 		return unreadable("transactionId %.80q", e.TransactionID)
 	case e.Wake < 0:
 		return unreadable("wake %d", e.Wake)
@@ -95,7 +89,7 @@ func (e Envelope) check() error {
 		return unreadable("operation %.80q", e.Operation)
 	}
 	switch {
-	case !ValidID(e.OperationID):
+	case !problem.ValidID(e.OperationID):
 		return unreadable("operationId %.80q", e.OperationID)
 	case e.Wake != 0:
 		return unreadable("both an operation and wake %d", e.Wake)

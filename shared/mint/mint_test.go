@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 123_000_000, time.UTC)
@@ -47,7 +47,7 @@ func TestMintedIsKnown(t *testing.T) {
 	if got, ok := m.At(Transaction, "ann", id); !ok || !got.Equal(noon) {
 		t.Errorf("minted at %v, %v", got, ok)
 	}
-	if !message.ValidID(id) || !Formed(id) {
+	if !problem.ValidID(id) || !Formed(id) {
 		t.Errorf("%s can't travel", id)
 	}
 	for what, known := range map[string]bool{

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
@@ -143,7 +143,7 @@ func (m Message) transaction() string {
 	if id := TransactionOf(m.Body); id != "" {
 		return id
 	}
-	if id, rest, ok := strings.Cut(m.MessageID, "/"); ok && strings.Contains(rest, "/") && message.ValidID(id) {
+	if id, rest, ok := strings.Cut(m.MessageID, "/"); ok && strings.Contains(rest, "/") && problem.ValidID(id) {
 		return id
 	}
 	return ""
@@ -156,7 +156,7 @@ func TransactionOf(body []byte) string {
 	var named struct {
 		TransactionID string `json:"transactionId"`
 	}
-	if json.Unmarshal(body, &named) != nil || !message.ValidID(named.TransactionID) {
+	if json.Unmarshal(body, &named) != nil || !problem.ValidID(named.TransactionID) {
 		return ""
 	}
 	return named.TransactionID

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
@@ -99,8 +98,8 @@ func AnswerList[R, V any](page func(ctx context.Context, ownerID, continuation s
 	return func(w http.ResponseWriter, r *http.Request) error {
 		query := r.URL.Query()
 		ownerID := query.Get("ownerId")
-		if !value.ValidID(ownerID) {
-			return problem.New(problem.Invalid, "query parameter ownerId %s", value.IDRule)
+		if !problem.ValidID(ownerID) {
+			return problem.New(problem.Invalid, "query parameter ownerId %s", problem.IDRule)
 		}
 		found, next, err := page(r.Context(), ownerID, query.Get("continuation"))
 		if err != nil {

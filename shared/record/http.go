@@ -9,7 +9,6 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
@@ -64,11 +63,11 @@ func Caller(r *http.Request) (By, error) {
 		OperationID:   r.Header.Get(HeaderOperation),
 		Revision:      1,
 	}
-	if !value.ValidID(by.TransactionID) {
-		return By{}, problem.New(problem.Invalid, "header %s %s", HeaderTransaction, value.IDRule)
+	if !problem.ValidID(by.TransactionID) {
+		return By{}, problem.New(problem.Invalid, "header %s %s", HeaderTransaction, problem.IDRule)
 	}
-	if by.OperationID != "" && !value.ValidID(by.OperationID) {
-		return By{}, problem.New(problem.Invalid, "header %s %s", HeaderOperation, value.IDRule)
+	if by.OperationID != "" && !problem.ValidID(by.OperationID) {
+		return By{}, problem.New(problem.Invalid, "header %s %s", HeaderOperation, problem.IDRule)
 	}
 	if text := r.Header.Get(HeaderRevision); text != "" {
 		revision, err := strconv.Atoi(text)
@@ -84,8 +83,8 @@ func Caller(r *http.Request) (By, error) {
 // *problem.Problem if it is no id.
 func PathID(r *http.Request) (string, error) {
 	id := mux.Vars(r)["id"]
-	if !value.ValidID(id) {
-		return "", problem.New(problem.Invalid, "the id in the path %s", value.IDRule)
+	if !problem.ValidID(id) {
+		return "", problem.New(problem.Invalid, "the id in the path %s", problem.IDRule)
 	}
 	return id, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
@@ -44,7 +44,7 @@ func (s *Service) put(w http.ResponseWriter, r *http.Request) error {
 	if err := record.ReadBody(w, r, &b); err != nil {
 		return err
 	}
-	var faults value.Faults
+	var faults problem.Faults
 	if b.ID != nil && *b.ID != id {
 		faults.Add("/id", "must be the id in the path")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
@@ -65,7 +66,7 @@ type body struct {
 }
 
 func (b body) ask() (Ask, error) {
-	var faults value.Faults
+	var faults problem.Faults
 	ask := Ask{
 		OwnerID:    faults.ID("/ownerId", b.OwnerID),
 		PackageID:  faults.ID("/packageId", b.PackageID),
@@ -87,7 +88,7 @@ func (b body) ask() (Ask, error) {
 }
 
 // inOrder notes a time that is before an earlier one, if both are sound.
-func inOrder(faults *value.Faults, pointer, earlier string, first, second time.Time) {
+func inOrder(faults *problem.Faults, pointer, earlier string, first, second time.Time) {
 	if !first.IsZero() && !second.IsZero() && second.Before(first) {
 		faults.Add(pointer, "must not be before %s", earlier)
 	}

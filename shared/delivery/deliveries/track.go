@@ -2,6 +2,7 @@ package deliveries
 
 import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
@@ -30,7 +31,7 @@ type confirmationBody struct {
 }
 
 func (b confirmationBody) confirmation() (Confirmation, error) {
-	var faults value.Faults
+	var faults problem.Faults
 	confirmation := Confirmation{
 		ConfirmationType: faults.OneOf("/confirmationType", b.ConfirmationType, value.Confirmations, ""),
 		GeoCoordinates:   b.GeoCoordinates.Location(&faults, "/geoCoordinates"),
@@ -46,7 +47,7 @@ type noticeBody struct {
 }
 
 func (b noticeBody) notice() (Notice, error) {
-	var faults value.Faults
+	var faults problem.Faults
 	notice := Notice{
 		EmailAddress: faults.Text("/emailAddress", b.EmailAddress, maxAddress),
 		SMS:          faults.Text("/sms", b.SMS, maxAddress),

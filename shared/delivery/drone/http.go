@@ -93,7 +93,7 @@ type packageBody struct {
 }
 
 func (b body) ask() (Ask, error) {
-	var faults value.Faults
+	var faults problem.Faults
 	ask := Ask{
 		Pickup:    b.Pickup.Location(&faults, "/pickup"),
 		DropOff:   b.DropOff.Location(&faults, "/dropOff"),

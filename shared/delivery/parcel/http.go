@@ -46,7 +46,7 @@ type body struct {
 }
 
 func (b body) content() (Content, error) {
-	var faults value.Faults
+	var faults problem.Faults
 	content := Content{
 		OwnerID:  faults.ID("/ownerId", b.OwnerID),
 		Size:     faults.OneOf("/size", b.Size, value.Sizes, ""),

@@ -7,6 +7,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
@@ -39,7 +40,7 @@ type body struct {
 }
 
 func (b body) ask() (Ask, error) {
-	var faults value.Faults
+	var faults problem.Faults
 	ask := Ask{Pickup: b.Pickup.Location(&faults, "/pickup"), DropOff: b.DropOff.Location(&faults, "/dropOff")}
 	return ask, faults.Err()
 }

@@ -1,4 +1,3 @@
 // Package value holds the values that a delivery request and the backends have
-// in common: ids, locations, the kinds of packages and confirmations, and the
-// list of what is wrong with a body. It is pure.
+// in common: locations, and the kinds of packages and confirmations. It is pure.
 package value

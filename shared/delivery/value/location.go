@@ -1,6 +1,10 @@
 package value
 
-import "math"
+import (
+	"math"
+
+	"github.com/fabrikam/drone-delivery/shared/problem"
+)
 
 // Location is a place on or above the earth (WGS 84).
 type Location struct {
@@ -25,7 +29,7 @@ type LocationBody struct {
 
 // Location returns the location, and notes in faults what is wrong with it. A
 // missing location (nil) is wrong, too.
-func (b *LocationBody) Location(faults *Faults, pointer string) Location {
+func (b *LocationBody) Location(faults *problem.Faults, pointer string) Location {
 	if b == nil {
 		faults.Add(pointer, "is required")
 		return Location{}

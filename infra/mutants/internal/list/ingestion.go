@@ -85,15 +85,15 @@ var ingestion = []mutant.Mutant{
 	},
 	{
 		Name: "dots-are-an-id", Breaks: "An id of dots is accepted, which means something else in a path.",
-		File:   "shared/delivery/value/id.go",
+		File:   "shared/problem/id.go",
 		Before: `|| strings.Trim(id, ".") == ""`, After: `|| strings.Trim(id, " ") == ""`,
-		Tests: in("./shared/delivery/value"),
+		Tests: in("./shared/problem"),
 	},
 	{
 		Name: "keys-run-into-callers", Breaks: "A caller and its key can make the id of another caller and another key.",
-		File:   "shared/delivery/id.go",
+		File:   "shared/ingest/key.go",
 		Before: `"%d:%s%s", len(caller), caller, key`, After: `"%s%s", caller, key`,
-		Tests: in("./shared/delivery"),
+		Tests: in("./shared/ingest"),
 	},
 }
 

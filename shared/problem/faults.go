@@ -1,4 +1,4 @@
-package value
+package problem
 
 import (
 	"encoding/json"
@@ -8,20 +8,18 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 // Faults collects all that is wrong with a body, at most one fault per part.
 // The zero value is ready. It is not safe for concurrent use.
-type Faults struct{ fields []problem.Field }
+type Faults struct{ fields []Field }
 
-// Decode reads a JSON body into the struct that into points to, whose leaves
-// are to be pointers to strings, numbers and booleans. Unlike problem.Decode it
+// DecodeAll reads a JSON body into the struct that into points to, whose leaves
+// are to be pointers to strings, numbers and booleans. Unlike Decode it
 // reads on behind a fault, so that the caller can add its own to the same list.
 // The error is for a body that is no JSON at all.
-func Decode(data []byte, into any) (*Faults, error) {
-	p := problem.Decode(data, into)
+func DecodeAll(data []byte, into any) (*Faults, error) {
+	p := Decode(data, into)
 	if p == nil {
 		return &Faults{}, nil
 	}
@@ -29,7 +27,7 @@ func Decode(data []byte, into any) (*Faults, error) {
 		return nil, p
 	}
 	// encoding/json fills in what fits and reports the first misfit, which
-	// problem.Decode has listed already.
+	// Decode has listed already.
 	var misfit *json.UnmarshalTypeError
 	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, &misfit) {
 		return nil, fmt.Errorf("decode body: %w", p)
@@ -37,13 +35,13 @@ func Decode(data []byte, into any) (*Faults, error) {
 	return &Faults{fields: p.Errors}, nil
 }
 
-// Err returns nil if nothing is wrong, and else a *problem.Problem that lists
+// Err returns nil if nothing is wrong, and else a *Problem that lists
 // all faults.
 func (f *Faults) Err() error {
 	if len(f.fields) == 0 {
 		return nil
 	}
-	p := problem.New(problem.Invalid, "")
+	p := New(Invalid, "")
 	p.Errors = f.fields
 	return p
 }
@@ -53,12 +51,12 @@ func (f *Faults) Add(pointer, format string, args ...any) {
 	if f.Has(pointer) {
 		return
 	}
-	f.fields = append(f.fields, problem.Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	f.fields = append(f.fields, Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 }
 
 // Has reports whether a fault is noted for that part or one around it.
 func (f *Faults) Has(pointer string) bool {
-	return slices.ContainsFunc(f.fields, func(field problem.Field) bool {
+	return slices.ContainsFunc(f.fields, func(field Field) bool {
 		return field.Pointer == pointer || strings.HasPrefix(pointer, field.Pointer+"/")
 	})
 }
