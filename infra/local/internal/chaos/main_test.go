@@ -1,12 +1,8 @@
 package chaos
 
 import (
-	"flag"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"testing"
 	"time"
@@ -23,10 +19,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("save.before\nsave.after")
 	case "old handler":
 		os.Exit(1)
-	case "child":
-		select {}
-	default:
-		fakeServe(mode)
+	case "serve":
+		fakeServe()
 	}
 }
 
@@ -42,48 +36,16 @@ func fake(t *testing.T, mode string) string {
 	return self
 }
 
-// fakeServe is a program that serves: it listens, has a child, notes that it
-// was started, and ends when it is interrupted.
-func fakeServe(mode string) {
-	check := func(err error) {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	address := flags.String("http", "", "")
-	endpoints := flags.String("endpoints", "", "")
-	starts := flags.String("starts", "", "")
-	check(flags.Parse(os.Args[1:]))
+// fakeServe is a program that serves until it is interrupted. It writes its
+// endpoints into the file that its only argument names.
+func fakeServe() {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
-
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), fakeVar+"=child")
-	check(child.Start())
-	f, err := os.OpenFile(*starts, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	check(err)
-	_, err = fmt.Fprintf(f, "%d %d\n", os.Getpid(), child.Process.Pid)
-	check(err)
-	if mode == "broken serve" {
-		check(child.Process.Kill())
-		check(fmt.Errorf("broken"))
+	if err := os.WriteFile(os.Args[1], []byte(`{"http":"127.0.0.1:1"}`), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	if mode == "slow serve" {
-		<-interrupted
-		os.Exit(0)
-	}
-	l, err := net.Listen("tcp", *address)
-	check(err)
-	go http.Serve(l, http.NotFoundHandler())
-	check(os.WriteFile(*endpoints, fmt.Appendf(nil, `{"http":%q}`, l.Addr()), 0o600))
-	for range interrupted {
-		if mode != "stubborn serve" {
-			check(child.Process.Kill())
-			os.Exit(0)
-		}
-	}
+	<-interrupted
 }
 
 // eventually waits until done is true.

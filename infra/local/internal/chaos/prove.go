@@ -22,7 +22,7 @@ func (r *run) prove(ctx context.Context) (*Report, error) {
 	defer stop(nil)
 	go func() {
 		select {
-		case <-r.tree.failed():
+		case <-r.tree.Failed():
 			stop(r.died())
 		case <-watched.Done():
 		}

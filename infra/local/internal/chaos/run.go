@@ -11,7 +11,7 @@
 //
 // Reading order: config.go, run.go (one run), plan.go and stories.go (what is
 // sent), load.go and question.go (the clients), ledger.go (what they know),
-// poison.go, receiver.go (who is told), tree.go (the processes), faults.go,
+// poison.go, receiver.go (who is told), package tree (the processes), faults.go,
 // bursts.go and crash.go (what is broken), signs.go and bounds.go (what must be
 // seen of it), steer.go (towards that), storm.go (all that at once), settle.go,
 // ends.go and prove.go (the judgement), report.go and compare.go.
@@ -30,6 +30,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 )
 
@@ -38,7 +39,7 @@ type run struct {
 	c       Config
 	paths   paths
 	output  io.WriteCloser // what the tree writes
-	tree    *tree
+	tree    *tree.Tree
 	at      system.Endpoints // of the tree, the same in all its lives
 	faults  *faults
 	signs   *signs
@@ -144,7 +145,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		env = append(env, "CRASH_PLAN="+r.paths.crashPlan, "CRASH_LOG="+r.paths.crashLog)
 	}
 	r.bounds = c.bounds(len(points))
-	ports, err := freePorts(4)
+	ports, err := tree.FreePorts(4)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		}
 		env = append(env, r.news.settings()...)
 	}
-	r.tree = newTree(treeConfig{
+	r.tree = tree.New(tree.Config{
 		Command: append(c.Command, "-profile", "chaos", "-app", r.paths.app, "-data", r.paths.data,
 			"-instances", strconv.Itoa(c.Instances), "-clocks", clocks(c),
 			"-http", ports[0], "-amqp", ports[1], "-cosmos", ports[2], "-admin", ports[3]),
@@ -220,7 +221,7 @@ func (r *run) revive(ctx context.Context) error {
 		return err
 	}
 	return r.arming(ctx, func(ctx context.Context) (err error) {
-		if r.at, err = r.tree.serving(ctx); err != nil {
+		if r.at, err = r.tree.Serving(ctx); err != nil {
 			return fmt.Errorf("%w; see %s", err, r.paths.output)
 		}
 		return nil
@@ -236,7 +237,7 @@ func (r *run) launch() error {
 	if err := os.Rename(r.paths.log, kept); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("keep the log: %w", err)
 	}
-	return r.tree.launch()
+	return r.tree.Launch()
 }
 
 // disarm takes all crash points out of the plan.
@@ -251,7 +252,7 @@ func (r *run) close() error {
 	if r.client != nil {
 		r.client.Close()
 	}
-	errs := []error{r.tree.stop(), r.output.Close(), r.ledger.close()}
+	errs := []error{r.tree.Stop(), r.output.Close(), r.ledger.close()}
 	if r.news != nil {
 		errs = append(errs, r.news.close())
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 )
 
@@ -95,7 +96,7 @@ func (r *run) storm(ctx context.Context) (err error) {
 	select {
 	case <-w.done:
 		return w.err
-	case <-r.tree.failed():
+	case <-r.tree.Failed():
 		stop()
 		<-w.done
 		return r.died()
@@ -112,11 +113,11 @@ type work struct {
 func (r *run) died() error {
 	said, err := os.ReadFile(r.paths.output)
 	if err != nil {
-		return errors.Join(errNotServing, r.tree.ended(), err)
+		return errors.Join(tree.ErrNotServing, r.tree.Ended(), err)
 	}
 	said = bytes.TrimSpace(said)
 	said = said[bytes.LastIndexByte(said, '\n')+1:]
-	return fmt.Errorf("%w: %w: %s; see %s and %s", errNotServing, r.tree.ended(), said, r.paths.output, r.paths.log)
+	return fmt.Errorf("%w: %w: %s; see %s and %s", tree.ErrNotServing, r.tree.Ended(), said, r.paths.output, r.paths.log)
 }
 
 // breakAll breaks from outside what is to be broken, and steers what breaks from
@@ -138,7 +139,7 @@ func (r *run) breakAll(ctx context.Context, w *work) error {
 			continue
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-r.tree.failed():
+		case <-r.tree.Failed():
 			return r.died()
 		case <-tick.C:
 		}
@@ -263,7 +264,7 @@ func (r *run) arming(ctx context.Context, do func(context.Context) error) error 
 		select {
 		case err := <-done:
 			return err
-		case <-r.tree.failed():
+		case <-r.tree.Failed():
 			end()
 			<-done // fails because of this
 			return r.died()
@@ -283,7 +284,7 @@ func (r *run) killTree(ctx context.Context, again time.Duration) error {
 	if err := r.faults.look(ctx, r.at.Admin); err != nil && ctx.Err() == nil {
 		r.c.Notice(err.Error())
 	}
-	if err := r.tree.kill(); err != nil {
+	if err := r.tree.Kill(); err != nil {
 		return err
 	}
 	r.faults.ended()
@@ -296,7 +297,7 @@ func (r *run) killTree(ctx context.Context, again time.Duration) error {
 		if !wait(ctx, again) {
 			return ctx.Err()
 		}
-		if err := r.tree.kill(); err != nil {
+		if err := r.tree.Kill(); err != nil {
 			return err
 		}
 		r.recoveryKills++

@@ -1,6 +1,6 @@
 //go:build unix
 
-package chaos
+package tree
 
 import (
 	"context"
@@ -19,21 +19,21 @@ import (
 
 // plant returns a tree of fakes that behave as mode, and a function that gives
 // the ids of all its processes so far, by its lives.
-func plant(t *testing.T, mode string) (tr *tree, lives func() [][2]int) {
+func plant(t *testing.T, mode string) (tr *Tree, lives func() [][2]int) {
 	t.Helper()
 	dir := t.TempDir()
-	ports, err := freePorts(1)
+	ports, err := FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	starts := filepath.Join(dir, "starts")
 	endpoints := filepath.Join(dir, "endpoints.json")
-	tr = newTree(treeConfig{
+	tr = New(Config{
 		Command:   []string{fake(t, mode), "-http", ports[0], "-endpoints", endpoints, "-starts", starts},
 		Endpoints: endpoints, Output: t.Output(), Grace: 10 * time.Second,
 	})
 	t.Cleanup(func() {
-		if err := tr.kill(); err != nil {
+		if err := tr.Kill(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -54,12 +54,12 @@ func plant(t *testing.T, mode string) (tr *tree, lives func() [][2]int) {
 	}
 }
 
-func up(t *testing.T, tr *tree) system.Endpoints {
+func up(t *testing.T, tr *Tree) system.Endpoints {
 	t.Helper()
-	if err := tr.launch(); err != nil {
+	if err := tr.Launch(); err != nil {
 		t.Fatal(err)
 	}
-	e, err := tr.serving(t.Context())
+	e, err := tr.Serving(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestTreeIsKilledAndComesBack(t *testing.T) {
 	tr, lives := plant(t, "serve")
 	first := up(t, tr)
 	for range 2 {
-		if err := tr.kill(); err != nil {
+		if err := tr.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		wantNone(t, lives())
@@ -119,11 +119,11 @@ func TestTreeStops(t *testing.T) {
 				tr.c.Grace = 50 * time.Millisecond
 			}
 			up(t, tr)
-			if err := tr.stop(); err != nil {
+			if err := tr.Stop(); err != nil {
 				t.Fatal(err)
 			}
 			wantNone(t, lives())
-			if err := tr.stop(); err != nil {
+			if err := tr.Stop(); err != nil {
 				t.Errorf("stopped again: %v", err)
 			}
 		})
@@ -133,16 +133,16 @@ func TestTreeStops(t *testing.T) {
 // Ensure that a tree can be killed before it serves.
 func TestTreeIsKilledWhileItRecovers(t *testing.T) {
 	tr, lives := plant(t, "slow serve")
-	if err := tr.launch(); err != nil {
+	if err := tr.Launch(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() bool { return len(lives()) > 0 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := tr.serving(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := tr.Serving(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("it serves too early: %v", err)
 	}
-	if err := tr.kill(); err != nil {
+	if err := tr.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	wantNone(t, lives())
@@ -150,39 +150,18 @@ func TestTreeIsKilledWhileItRecovers(t *testing.T) {
 
 func TestTreeThatCannotStart(t *testing.T) {
 	tr, lives := plant(t, "broken serve")
-	if err := tr.launch(); err != nil {
+	if err := tr.Launch(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tr.serving(t.Context()); !errors.Is(err, errNotServing) || !strings.Contains(err.Error(), "exit status 1") {
+	if _, err := tr.Serving(t.Context()); !errors.Is(err, ErrNotServing) || !strings.Contains(err.Error(), "exit status 1") {
 		t.Errorf("error %v, want that it has stopped by itself, and how", err)
 	}
-	if err := tr.kill(); err != nil {
+	if err := tr.Kill(); err != nil {
 		t.Error(err)
 	}
 	wantNone(t, lives())
 	tr.c.Command = []string{filepath.Join(t.TempDir(), "nothing")}
-	if err := tr.launch(); !errors.Is(err, os.ErrNotExist) {
+	if err := tr.Launch(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
-	}
-}
-
-// Ensure that nothing waits for a tree that has ended by itself, and that the
-// error has what it said last.
-func TestTreeThatEndsMeanwhile(t *testing.T) {
-	tr, _ := plant(t, "serve")
-	up(t, tr)
-	r := &run{tree: tr, paths: newPaths(t.TempDir())}
-	if err := os.WriteFile(r.paths.output, []byte("serving\nlocal: no space left\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err := r.arming(t.Context(), func(ctx context.Context) error {
-		if err := tr.current.cmd.Process.Signal(os.Interrupt); err != nil {
-			return err
-		}
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	if !errors.Is(err, errNotServing) || !strings.Contains(err.Error(), "exit code 0: local: no space left; see "+r.paths.output) {
-		t.Errorf("error %v, want that it has stopped by itself, how, and what it said", err)
 	}
 }

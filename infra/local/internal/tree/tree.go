@@ -1,4 +1,7 @@
-package chaos
+// Package tree runs a command that serves, with all the processes that it starts,
+// as one thing that can be stopped, killed, and started again. A tree dies with
+// the process that has started it.
+package tree
 
 import (
 	"context"
@@ -16,8 +19,8 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 )
 
-// treeConfig says what the tree is.
-type treeConfig struct {
+// Config says what the tree is.
+type Config struct {
 	// Command is the program that serves, with its arguments. It always gets
 	// the same, so that a tree that is killed comes back where it was.
 	Command []string
@@ -36,10 +39,10 @@ const (
 	watchPause = 20 * time.Millisecond
 )
 
-// tree is the system under test: a process that serves, with all that it
-// starts. It dies with this process. Its methods are for one goroutine.
-type tree struct {
-	c       treeConfig
+// Tree is a process that serves, with all that it starts. Its methods are for one
+// goroutine, but Failed, which many may wait for.
+type Tree struct {
+	c       Config
 	current *running // nil when nothing runs
 }
 
@@ -50,13 +53,22 @@ type running struct {
 	err  error         // how, once done is closed
 }
 
-func newTree(c treeConfig) *tree { return &tree{c: c} }
+// New returns a tree that does not run yet.
+func New(c Config) *Tree { return &Tree{c: c} }
 
-// errNotServing is returned for a tree that ends by itself.
-var errNotServing = errors.New("the system has stopped by itself")
+// Pid returns the id of the process that serves, 0 when nothing runs.
+func (t *Tree) Pid() int {
+	if t.current == nil {
+		return 0
+	}
+	return t.current.cmd.Process.Pid
+}
 
-// launch starts the process and does not wait until it serves.
-func (t *tree) launch() error {
+// ErrNotServing is returned for a tree that ends by itself.
+var ErrNotServing = errors.New("the system has stopped by itself")
+
+// Launch starts the process and does not wait until it serves.
+func (t *Tree) Launch() error {
 	if err := os.Remove(t.c.Endpoints); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("start the system: %w", err)
 	}
@@ -86,8 +98,8 @@ func (t *tree) launch() error {
 	return nil
 }
 
-// serving waits until the tree that was launched serves.
-func (t *tree) serving(ctx context.Context) (system.Endpoints, error) {
+// Serving waits until the tree that was launched serves.
+func (t *Tree) Serving(ctx context.Context) (system.Endpoints, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	tick := time.NewTicker(watchPause)
@@ -99,7 +111,7 @@ func (t *tree) serving(ctx context.Context) (system.Endpoints, error) {
 		select {
 		case <-tick.C:
 		case <-t.current.done:
-			return system.Endpoints{}, fmt.Errorf("start the system: %w: %w", errNotServing, t.ended())
+			return system.Endpoints{}, fmt.Errorf("start the system: %w: %w", ErrNotServing, t.Ended())
 		case <-ctx.Done():
 			return system.Endpoints{}, fmt.Errorf("wait until the system serves: %w", ctx.Err())
 		}
@@ -107,7 +119,7 @@ func (t *tree) serving(ctx context.Context) (system.Endpoints, error) {
 }
 
 // readEndpoints reads the file, which may be written at this moment.
-func (t *tree) readEndpoints() (system.Endpoints, bool) {
+func (t *Tree) readEndpoints() (system.Endpoints, bool) {
 	content, err := os.ReadFile(t.c.Endpoints)
 	if err != nil {
 		return system.Endpoints{}, false
@@ -117,20 +129,20 @@ func (t *tree) readEndpoints() (system.Endpoints, bool) {
 	return e, err == nil && e.HTTP != ""
 }
 
-// ended tells how the process ended; call it once done is closed.
-func (t *tree) ended() error {
+// Ended tells how the process ended; call it once done is closed.
+func (t *Tree) Ended() error {
 	if t.current.err == nil {
 		return errors.New("exit code 0")
 	}
 	return t.current.err
 }
 
-// failed is closed when the process that was launched last has ended.
-func (t *tree) failed() <-chan struct{} { return t.current.done }
+// Failed is closed when the process that was launched last has ended.
+func (t *Tree) Failed() <-chan struct{} { return t.current.done }
 
-// kill ends all processes of the tree at once, as kill -9 does, and waits until
+// Kill ends all processes of the tree at once, as kill -9 does, and waits until
 // they are gone.
-func (t *tree) kill() error {
+func (t *Tree) Kill() error {
 	r := t.current
 	if r == nil {
 		return nil
@@ -150,9 +162,9 @@ func (t *tree) kill() error {
 	return nil
 }
 
-// stop asks the tree to end, and kills it if it does not, or can't be asked on
+// Stop asks the tree to end, and kills it if it does not, or can't be asked on
 // this system, with whatever it leaves behind.
-func (t *tree) stop() error {
+func (t *Tree) Stop() error {
 	r := t.current
 	if r == nil {
 		return nil
@@ -163,11 +175,11 @@ func (t *tree) stop() error {
 		case <-time.After(t.c.Grace):
 		}
 	}
-	return t.kill()
+	return t.Kill()
 }
 
-// freePorts returns addresses of this machine that nothing listens on.
-func freePorts(n int) ([]string, error) {
+// FreePorts returns addresses of this machine that nothing listens on.
+func FreePorts(n int) ([]string, error) {
 	addresses := make([]string, n)
 	for i := range addresses {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

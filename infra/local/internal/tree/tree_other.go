@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package chaos
+package tree
 
 import "syscall"
 
