@@ -19,6 +19,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/notify/webhook"
 	"github.com/fabrikam/drone-delivery/shared/servicebus"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
 // adapters are the connections to everything outside.
@@ -87,10 +88,10 @@ func (a *adapters) openEventHubs(credentials *credentials) error {
 	a.eventHubs = eventhubs.Connection{
 		ConnectionString: s.EventHubs.ConnectionString.Reveal(), Namespace: s.EventHubs.Address, Credential: credential,
 	}
-	if a.producer, err = eventhubs.Open(a.eventHubs, eventhubs.Options{Hub: s.EventHub, Timeout: s.Budgets.Accept}); err != nil {
+	if a.producer, err = eventhubs.Open(a.eventHubs, eventhubs.Options{Hub: s.EventHub, Timeout: s.Budgets.Accept, Application: telemetry.Process()}); err != nil {
 		return err
 	}
-	a.reader, err = eventhubs.OpenReader(a.eventHubs, eventhubs.Options{Hub: s.EventHub}, gapGroup)
+	a.reader, err = eventhubs.OpenReader(a.eventHubs, eventhubs.Options{Hub: s.EventHub, Application: telemetry.Process()}, gapGroup)
 	return err
 }
 
@@ -103,7 +104,7 @@ func (a *adapters) openServiceBus(credentials *credentials) error {
 	a.serviceBus = servicebus.Connection{
 		ConnectionString: s.ServiceBus.ConnectionString.Reveal(), Namespace: s.ServiceBus.Address, Credential: credential,
 	}
-	a.sender, err = servicebus.Open(a.serviceBus, servicebus.Options{})
+	a.sender, err = servicebus.Open(a.serviceBus, servicebus.Options{Application: telemetry.Process()})
 	return err
 }
 
@@ -115,7 +116,7 @@ func (a *adapters) openCosmosDB(credentials *credentials) error {
 	}
 	a.database, err = cosmosdb.Open(cosmosdb.Connection{
 		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
-	}, cosmosdb.Options{Database: s.Database, Observe: a.tried})
+	}, cosmosdb.Options{Database: s.Database, Observe: a.tried, Application: telemetry.Process()})
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func openBackends(s settings.Settings, tokens *auth.Tokens) (*backendclient.Clie
 	if tokens != nil {
 		token = tokens.Token
 	}
-	header := http.Header{}
+	header := http.Header{"User-Agent": {telemetry.Process()}}
 	if b.Key.Set() {
 		header.Set("X-Functions-Key", b.Key.Reveal())
 	}

@@ -42,7 +42,7 @@ func openReceiver(s settings.Settings, logger *slog.Logger) (*webhook.Receiver, 
 	}
 	logger.Info("notices are sent", "url", s.Notify.URL, "key", keys[0].Public())
 	return webhook.New(webhook.Config{
-		URL: s.Notify.URL, Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
+		URL: s.Notify.URL, Application: telemetry.Process(), Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
 		Concurrency: s.Notify.Concurrency, Breaker: webhook.Breaker(s.Backends.Breaker), Now: time.Now, Log: logger,
 	})
 }

@@ -38,6 +38,9 @@ type Options struct {
 	// Observe is told of each try of an operation, with the context of its
 	// caller. It must not block. May be nil.
 	Observe func(ctx context.Context, t Try)
+	// Application names this process to the service, in up to 24 characters without
+	// spaces; "" does not.
+	Application string
 	// Transport replaces the HTTP client, for tests.
 	Transport policy.Transporter
 }
@@ -85,6 +88,7 @@ func Open(c Connection, o Options) (*Database, error) {
 	}
 	options := &azcosmos.ClientOptions{ClientOptions: azcore.ClientOptions{
 		Transport: transport,
+		Telemetry: policy.TelemetryOptions{ApplicationID: o.Application},
 		Retry: policy.RetryOptions{
 			MaxRetries: int32(o.Retries), TryTimeout: o.TryTimeout,
 			RetryDelay: 50 * time.Millisecond, MaxRetryDelay: o.MaxRetryDelay,

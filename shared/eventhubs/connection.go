@@ -26,6 +26,9 @@ type Options struct {
 	// RetryDelay is the first delay between tries, MaxRetryDelay the longest:
 	// 100 ms and 2 s.
 	RetryDelay, MaxRetryDelay time.Duration
+	// Application names this process to the service, in up to 24 characters without
+	// spaces; "" does not.
+	Application string
 }
 
 // complete checks that what is needed to open c is there, and sets the defaults.

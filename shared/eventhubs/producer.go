@@ -37,7 +37,7 @@ func Open(c Connection, o Options) (*Producer, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := &azeventhubs.ProducerClientOptions{RetryOptions: o.retry()}
+	options := &azeventhubs.ProducerClientOptions{ApplicationID: o.Application, RetryOptions: o.retry()}
 	var client *azeventhubs.ProducerClient
 	if c.ConnectionString != "" {
 		client, err = azeventhubs.NewProducerClientFromConnectionString(c.ConnectionString, o.Hub, options)

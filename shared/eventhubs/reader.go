@@ -31,7 +31,7 @@ func OpenReader(c Connection, o Options, consumerGroup string) (*Reader, error) 
 	if err != nil {
 		return nil, err
 	}
-	options := &azeventhubs.ConsumerClientOptions{RetryOptions: o.retry()}
+	options := &azeventhubs.ConsumerClientOptions{ApplicationID: o.Application, RetryOptions: o.retry()}
 	var client *azeventhubs.ConsumerClient
 	if c.ConnectionString != "" {
 		client, err = azeventhubs.NewConsumerClientFromConnectionString(c.ConnectionString, o.Hub, consumerGroup, options)

@@ -35,6 +35,9 @@ type Options struct {
 	// RetryDelay is the first delay between tries, MaxRetryDelay the longest:
 	// 100 ms and 2 s.
 	RetryDelay, MaxRetryDelay time.Duration
+	// Application names this process to the service, in up to 24 characters without
+	// spaces; "" does not.
+	Application string
 }
 
 func (o Options) withDefaults() Options {
@@ -64,7 +67,7 @@ type Sender struct {
 // Open returns a Sender. It connects with the first Send.
 func Open(c Connection, o Options) (*Sender, error) {
 	o = o.withDefaults()
-	options := &azservicebus.ClientOptions{RetryOptions: azservicebus.RetryOptions{
+	options := &azservicebus.ClientOptions{ApplicationID: o.Application, RetryOptions: azservicebus.RetryOptions{
 		MaxRetries: int32(o.Retries), RetryDelay: o.RetryDelay, MaxRetryDelay: o.MaxRetryDelay,
 	}}
 	var client *azservicebus.Client

@@ -37,9 +37,11 @@ const maxAnswer = 64 << 10
 // userAgent tells the receiver's people what calls.
 const userAgent = "fabrikam-drone-delivery"
 
-// Config says whom to call, and how. All fields are required.
+// Config says whom to call, and how. All fields but Application are required.
 type Config struct {
 	URL string // with http or https
+	// Application names this process to the receiver; "" does not.
+	Application string
 	// Keys sign: the current one, and while it is replaced the previous one.
 	Keys        []standardwebhooks.Key
 	CallTimeout time.Duration // one call
@@ -133,7 +135,7 @@ func (r *Receiver) call(ctx context.Context, e notify.Event) (answer, error) {
 		return answer{}, err
 	}
 	req.Header.Set("Content-Type", notify.ContentType)
-	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("User-Agent", strings.TrimSpace(r.c.Application+" "+userAgent))
 	if e.TraceParent != "" {
 		req.Header.Set("Traceparent", e.TraceParent)
 	}
