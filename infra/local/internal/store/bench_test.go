@@ -15,9 +15,8 @@ import (
 //	go test -run '^$' -bench Commit ./infra/local/internal/store
 func BenchmarkCommit(b *testing.B) {
 	for name, open := range map[string]func(*testing.B) Store{
-		"Disk":    func(b *testing.B) Store { return openDisk(b, files.System{}, b.TempDir()) },
-		"Memory":  func(*testing.B) Store { return NewMemory() },
-		"Discard": func(*testing.B) Store { return NewDiscard() },
+		"Disk":   func(b *testing.B) Store { return openDisk(b, files.System{}, b.TempDir()) },
+		"Memory": func(*testing.B) Store { return NewMemory() },
 	} {
 		for _, committers := range []int{1, 16, 256} {
 			b.Run(fmt.Sprintf("%s-%d", name, committers), func(b *testing.B) {

@@ -20,6 +20,7 @@ func conforms(t *testing.T, open func(t *testing.T) Store) {
 		"batches":   testBatches,
 		"prefixes":  testPrefixes,
 		"snapshots": testSnapshots,
+		"get":       testGet,
 		"order":     testOrder,
 		"nested":    testNestedCommit,
 		"closed":    testClosed,
@@ -110,6 +111,42 @@ func testSnapshots(t *testing.T, s Store) {
 	want(t, s, "", "b=2", "c=2", "d=b")
 }
 
+// testGet gets what was committed last, as soon as Commit has returned.
+func testGet(t *testing.T, s Store) {
+	gets := func(key, want string) {
+		t.Helper()
+		value, err := s.Get(key)
+		if string(value) != want || errors.Is(err, ErrAbsent) != (want == "") {
+			t.Errorf("%s is %q (%v), want %q", key, value, err, want)
+		}
+	}
+	var all sync.WaitGroup
+	commit := func(change func(*Batch)) {
+		var b Batch
+		change(&b)
+		all.Add(1)
+		s.Commit(b, func(err error) {
+			defer all.Done()
+			if err != nil {
+				t.Errorf("commit: %v", err)
+			}
+		})
+	}
+	gets("a/1", "")
+	for range 20 {
+		commit(func(b *Batch) { b.Put("a/1", []byte("one")); b.Put("a/2", []byte("two")) })
+		gets("a/1", "one")
+		gets("a/2", "two")
+		commit(func(b *Batch) { b.Put("a/1", []byte("three")); b.Delete("a/2") })
+		gets("a/1", "three")
+		gets("a/2", "")
+	}
+	all.Wait()
+	gets("a/1", "three")
+	gets("a/2", "")
+	gets("a", "")
+}
+
 // testOrder commits from several goroutines: callbacks come in the order of the
 // calls, and each finds its batch in effect.
 func testOrder(t *testing.T, s Store) {
@@ -185,7 +222,8 @@ func testRandom(t *testing.T, s Store) {
 	for range 300 {
 		var b Batch
 		for range rnd.IntN(5) {
-			key := fmt.Sprintf("%d/%d", rnd.IntN(3), rnd.IntN(20))
+			// Numbers of 16 digits, and what looks like them, are keys like others.
+			key := fmt.Sprintf([]string{"%d/%d", "%d/%016x", "%d/%016X"}[rnd.IntN(3)], rnd.IntN(3), rnd.IntN(20))
 			if rnd.IntN(3) == 0 {
 				b.Delete(key)
 				delete(model, key)
@@ -206,5 +244,10 @@ func testRandom(t *testing.T, s Store) {
 			}
 		}
 		want(t, s, prefix, pairs...)
+		key := fmt.Sprintf("%s%016x", prefix, rnd.IntN(20))
+		value, err := s.Get(key)
+		if expected, there := model[key]; string(value) != expected || errors.Is(err, ErrAbsent) == there {
+			t.Fatalf("%s is %q (%v), want %q", key, value, err, expected)
+		}
 	}
 }

@@ -23,16 +23,18 @@ type Disk struct {
 	recovery Recovery
 
 	mu      sync.Mutex
-	more    sync.Cond // waiting, closed or failure has changed
-	waiting []request // in the order of the Commit calls
-	taken   []request // what the committer is at
+	more    sync.Cond        // waiting, closed or failure has changed
+	waiting []request        // in the order of the Commit calls
+	taken   []request        // what the committer is at
+	young   map[string]young // what waiting and taken change
+	commits uint64           // Commit calls
 	closed  bool
 	ended   bool // nothing waits any more, and nothing will
 	failure error
 	answers answers // has a lock of its own
 
-	using sync.Mutex // held by who reads; guards shut
-	shut  bool       // log, label and lock are closed
+	using sync.RWMutex // held by who reads; guards shut
+	shut  bool         // log, label and lock are closed
 
 	failed   chan struct{} // closed with failure
 	finished chan struct{} // closed when the committer has ended
@@ -75,6 +77,7 @@ func OpenDisk(dir string, o Options) (*Disk, error) {
 		o.limits = defaultLimits
 	}
 	d := &Disk{
+		young:  make(map[string]young),
 		failed: make(chan struct{}), finished: make(chan struct{}),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
@@ -132,30 +135,59 @@ func (d *Disk) Err() error {
 	return d.failure
 }
 
-// All implements [Store]. The call reads the entries into memory; the Disk fails
-// when it can't. There are none once the Disk is closed or has failed.
+// Get implements [Store]. It reads from the file system, which has what was
+// written last in memory.
+func (d *Disk) Get(key string) ([]byte, error) {
+	d.mu.Lock()
+	c, ok := d.young[key]
+	d.mu.Unlock()
+	switch {
+	case ok && c.remove:
+		return nil, ErrAbsent
+	case ok:
+		return c.value, nil
+	}
+	d.using.RLock()
+	defer d.using.RUnlock()
+	if d.shut {
+		return nil, ErrClosed
+	}
+	value, err := d.log.get(key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	return value, nil
+}
+
+// All implements [Store]. The entries are of what is durable; each is read when its
+// turn comes, and the Disk fails when that can't be. There are none once the Disk
+// is closed or has failed.
 func (d *Disk) All(prefix string) iter.Seq2[string, []byte] {
-	type entry struct {
-		key   string
-		value []byte
-	}
-	var entries []entry
-	d.using.Lock()
-	defer d.using.Unlock()
-	if !d.shut && d.Err() == nil {
-		err := d.log.read(prefix, func(key string, value []byte) { entries = append(entries, entry{key, value}) })
-		if err != nil {
-			d.fail(fmt.Errorf("read entries of %q: %w", prefix, err))
-			entries = nil
-		}
-	}
+	entries := d.log.pin(prefix)
 	return func(yield func(string, []byte) bool) {
+		defer d.log.unpin()
 		for _, e := range entries {
-			if !yield(e.key, e.value) {
+			value, ok := d.read(e)
+			if !ok || !yield(e.key, value) {
 				return
 			}
 		}
 	}
+}
+
+// read reads the value of an entry of All; ok is false when it can't.
+func (d *Disk) read(e entry) (value []byte, ok bool) {
+	d.using.RLock()
+	defer d.using.RUnlock()
+	if d.shut || d.Err() != nil {
+		return nil, false
+	}
+	value, err := d.log.read(e.place)
+	if err != nil {
+		d.fail(fmt.Errorf("read %s: %w", e.key, err))
+		return nil, false
+	}
+	return value, true
 }
 
 // Close implements [Store].

@@ -8,9 +8,16 @@ const maxGroupBytes = 1 << 20
 
 // request is a Commit call that was not answered yet.
 type request struct {
-	batch Batch
-	done  func(error)
-	err   error // set when it is not to be committed, only answered in its turn
+	number uint64 // of the Commit call
+	batch  Batch
+	done   func(error)
+	err    error // set when it is not to be committed, only answered in its turn
+}
+
+// young is the latest change of a key that is not durable yet.
+type young struct {
+	change
+	number uint64 // of the Commit call
 }
 
 // Commit implements [Store].
@@ -24,6 +31,13 @@ func (d *Disk) Commit(b Batch, done func(error)) {
 		r.err = ErrClosed
 	}
 	if d.failure == nil && !d.ended {
+		d.commits++
+		r.number = d.commits
+		if r.err == nil {
+			for _, c := range b.changes {
+				d.young[c.key] = young{c, r.number}
+			}
+		}
 		d.waiting = append(d.waiting, r)
 		d.more.Signal()
 		d.mu.Unlock()
@@ -104,6 +118,11 @@ func (d *Disk) write(commit uint64, group []request) error {
 func (d *Disk) settle() {
 	d.mu.Lock()
 	for _, r := range d.taken {
+		for _, c := range r.batch.changes {
+			if d.young[c.key].number == r.number {
+				delete(d.young, c.key)
+			}
+		}
 		d.answers.push(func() { r.done(r.err) })
 	}
 	d.taken = nil

@@ -69,7 +69,7 @@ func (l *log) loadSegment(name string, first uint64) (read loaded, err error) {
 	if err != nil {
 		return read, err
 	}
-	s := &segment{name: name, first: first}
+	s := &segment{id: l.begun, name: name, first: first}
 	for next := first; ; next++ {
 		r, ok := parseRecord(content[s.size:])
 		if !ok {
@@ -96,7 +96,7 @@ func (l *log) loadSegment(name string, first uint64) (read loaded, err error) {
 	if s.file, err = l.fsys.Open(filepath.Join(l.dir, name)); err != nil {
 		return read, err
 	}
-	l.segments = append(l.segments, s)
+	l.add(s)
 	return read, nil
 }
 
@@ -105,7 +105,7 @@ func (l *log) loadRecord(s *segment, r record) error {
 		if c.remove {
 			l.index.remove(c.key)
 		} else {
-			l.index.put(c.key, place{s, s.size + int64(offset), len(c.value)})
+			l.index.put(c.key, s.place(offset, len(c.value)))
 		}
 	})
 }

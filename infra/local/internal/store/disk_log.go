@@ -29,6 +29,7 @@ const entryBytes = 8
 
 // segment is a file of commits that follow on each other.
 type segment struct {
+	id    uint32 // by which places name it; the next segment's is one more
 	name  string
 	first uint64
 	size  int64      // of its commits; what lies behind is a torn rest
@@ -50,20 +51,22 @@ func parseSegmentName(name string) (first uint64, ok bool) {
 // can be removed. What ends an entry is not carried along: what it ends was
 // before it.
 //
-// A log is for one goroutine, but for read.
+// A log is for one goroutine, but for get, pin, read and unpin.
 type log struct {
 	fsys   files.FS
 	dir    string
 	limits limits
 
 	segments []*segment // the oldest first, without gaps
+	begun    uint32     // the id of the next segment
 	out      files.File // the last segment, for writing; nil if that is of an earlier opening
 	carried  int64      // up to where the oldest segment's entries were carried along
 	encoder  encoder
 	pending  []pending
 
-	mu    sync.Mutex // guards index, and segments when they are changed
+	mu    sync.RWMutex // guards what is below, and segments when they are changed
 	index *index
+	pins  int // as long as there are any no segment is removed
 }
 
 // pending is a change that takes effect when its commit is durable.
@@ -114,7 +117,7 @@ func (l *log) begin(first uint64) error {
 		}
 		l.out = nil
 	}
-	s := &segment{name: segmentName(first), first: first}
+	s := &segment{id: l.begun, name: segmentName(first), first: first}
 	path := filepath.Join(l.dir, s.name)
 	out, err := l.fsys.Create(path)
 	if err != nil {
@@ -129,8 +132,14 @@ func (l *log) begin(first uint64) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.segments = append(l.segments, s)
+	l.add(s)
 	return nil
+}
+
+// add makes s the last segment.
+func (l *log) add(s *segment) {
+	l.segments = append(l.segments, s)
+	l.begun++
 }
 
 // carry encodes a commit: what it carries along of the oldest segment, then the
@@ -185,7 +194,7 @@ func (l *log) apply(length int64) {
 		if p.remove {
 			l.index.remove(p.key)
 		} else {
-			l.index.put(p.key, place{s, s.size + int64(p.offset), p.length})
+			l.index.put(p.key, s.place(p.offset, p.length))
 		}
 	}
 	s.size += length
@@ -212,7 +221,7 @@ func (l *log) oldest(bytes int64) (moved []change, whole bool, err error) {
 			return nil, false, err
 		}
 		err = r.each(func(c change, offset int) {
-			if !c.remove && l.index.places[c.key] == (place{s, l.carried + int64(offset), len(c.value)}) {
+			if p, ok := l.index.get(c.key); ok && !c.remove && p == (place{s.id, uint32(l.carried) + uint32(offset), uint32(len(c.value))}) {
 				moved = append(moved, c)
 			}
 		})
@@ -249,30 +258,68 @@ func (s *segment) read(at int64) (record, error) {
 	return r, nil
 }
 
-// removeOldest removes the oldest segment. That is made durable, so that what a
-// power cut brings back has no gap.
+// place is where a value of the commit is that begins at the segment's end.
+func (s *segment) place(offset, length int) place {
+	return place{s.id, uint32(s.size) + uint32(offset), uint32(length)}
+}
+
+// removeOldest removes the oldest segment, unless somebody reads: then a later
+// commit finds it to be of no more use again. The removal is made durable, so that
+// what a power cut brings back has no gap.
 func (l *log) removeOldest() error {
 	l.mu.Lock()
+	if l.pins > 0 {
+		l.mu.Unlock()
+		return nil
+	}
 	s := l.segments[0]
 	l.segments, l.carried = l.segments[1:], 0
 	l.mu.Unlock()
 	return errors.Join(s.file.Close(), l.fsys.Remove(filepath.Join(l.dir, s.name)), l.fsys.SyncDir(l.dir))
 }
 
-// read calls f with the entries whose keys have a prefix, in the order of the
-// keys, all as of one moment. Safe for concurrent use with everything but close.
-func (l *log) read(prefix string, f func(key string, value []byte)) error {
+// get reads the value of a key. Safe for concurrent use with everything but close.
+func (l *log) get(key string) ([]byte, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p, ok := l.index.get(key)
+	if !ok {
+		return nil, ErrAbsent
+	}
+	return l.at(p)
+}
+
+// pin returns the entries whose keys have a prefix, in the order of the keys, and
+// keeps their values readable until unpin. Safe for concurrent use.
+func (l *log) pin(prefix string) []entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, key := range l.index.keys(prefix) {
-		p := l.index.places[key]
-		value := make([]byte, p.length)
-		if n, err := p.segment.file.ReadAt(value, p.offset); n < p.length {
-			return fmt.Errorf("read %s: %w", p.segment.name, err)
-		}
-		f(key, value)
+	l.pins++
+	return l.index.entries(prefix)
+}
+
+func (l *log) unpin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pins--
+}
+
+// read reads the value of a pinned entry. Safe for concurrent use with everything
+// but close.
+func (l *log) read(p place) ([]byte, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.at(p)
+}
+
+// at reads the value at a place; mu is held.
+func (l *log) at(p place) ([]byte, error) {
+	s := l.segments[p.segment-l.segments[0].id]
+	value := make([]byte, p.length)
+	if n, err := s.file.ReadAt(value, int64(p.offset)); n < len(value) {
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
 	}
-	return nil
+	return value, nil
 }
 
 // close releases what the log holds.

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +14,40 @@ import (
 
 func TestDisk(t *testing.T) {
 	conforms(t, func(t *testing.T) Store { return openDisk(t, files.System{}, t.TempDir()) })
+}
+
+// Ensure that values are found while segments are begun, carried along and removed
+// all the time, and that who reads keeps the segments that it reads.
+func TestValuesOutliveTheirSegments(t *testing.T) {
+	d := openSmall(t, filestest.NewMemory(), folder)
+	apply(t, d, "stays=here", "goes=soon")
+	h := &history{filler: strings.Repeat("x", 800)}
+	h.run(d, 1, 30)
+	if value, err := d.Get("stays"); err != nil || string(value) != "here" {
+		t.Errorf("stays is %q (%v)", value, err)
+	}
+	before := d.log.segments[0]
+	all := d.All("")
+	apply(t, d, "-goes")
+	h.run(d, 1, 100)
+	if d.log.segments[0] != before {
+		t.Error("a segment was removed that is being read")
+	}
+	got := map[string]string{}
+	for key, value := range all {
+		got[key] = string(value)
+	}
+	if got["stays"] != "here" || got["goes"] != "soon" || got["last"] != "29" {
+		t.Errorf("read stays=%q goes=%q last=%q", got["stays"], got["goes"], got["last"])
+	}
+	h.run(d, 1, 100)
+	if d.log.segments[0] == before {
+		t.Error("nothing is removed any more")
+	}
+	closeDisk(t, d)
+	if _, err := d.Get("stays"); !errors.Is(err, ErrClosed) {
+		t.Errorf("a read after Close gave %v", err)
+	}
 }
 
 // Ensure that nobody is told of a commit before it is durable: neither who waits
@@ -47,6 +84,35 @@ func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 		if len(told) != 1 {
 			t.Errorf("told %q", told)
 		}
+	})
+}
+
+// Ensure that the latest change is read while it waits, and those before it become
+// durable.
+func TestWhatWaitsIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let := make(chan struct{})
+		var d *Disk
+		d = openDisk(t, watched(filestest.NewMemory(), func(when string) {
+			if when == "before" && d != nil {
+				<-let
+			}
+		}), folder)
+		for n := range 3 {
+			var b Batch
+			b.Put("key", fmt.Append(nil, n))
+			d.Commit(b, func(error) {})
+			synctest.Wait() // the first is at its sync
+		}
+		for range 3 {
+			if value, err := d.Get("key"); err != nil || string(value) != "2" {
+				t.Errorf("read %q (%v) while commits wait, want 2", value, err)
+			}
+			let <- struct{}{}
+			synctest.Wait()
+		}
+		close(let)
+		closeDisk(t, d)
 	})
 }
 

@@ -46,6 +46,17 @@ func (m *Memory) apply(b Batch) error {
 	return nil
 }
 
+// Get implements [Store].
+func (m *Memory) Get(key string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	value, ok := m.entries.Get(key)
+	if !ok {
+		return nil, ErrAbsent
+	}
+	return value, nil
+}
+
 // All implements [Store]. The sequence is a snapshot; taking it costs nothing
 // that depends on the number of entries.
 func (m *Memory) All(prefix string) iter.Seq2[string, []byte] {

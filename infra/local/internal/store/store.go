@@ -1,11 +1,12 @@
 // Package store keeps what the emulators must not forget: one ordered map from
 // keys to values, changed by batches that take effect whole or not at all.
 //
-// The emulators work on their own state in memory. They hand every change to
-// the store before they acknowledge it, and read everything back once, when
-// they start. So the store decides alone how durable an acknowledgement is:
-// [Disk] survives kill -9 and power cuts, [Memory] serves as long as the process
-// lives, [Discard] keeps nothing.
+// The emulators hand every change to the store before they acknowledge it. They
+// keep in memory what they look for things by, read all of it back once, when
+// they start, and leave the contents to the store. So the store decides alone how
+// durable an acknowledgement is, and where contents lie: [Disk] survives kill -9
+// and power cuts and has its values on disk, [Memory] serves as long as the
+// process lives.
 //
 // A Disk is a folder with a log of commits and a label (see disk_label.go). Each
 // commit has a number. Opening checks, before anything is changed, that the
@@ -25,8 +26,12 @@ import (
 	"iter"
 )
 
-// ErrClosed is given to the callbacks of batches that came after Close.
-var ErrClosed = errors.New("store: closed")
+var (
+	// ErrClosed is given to the callbacks of batches that came after Close.
+	ErrClosed = errors.New("store: closed")
+	// ErrAbsent: there is no entry with that key.
+	ErrAbsent = errors.New("store: no such entry")
+)
 
 // A Store is safe for concurrent use.
 type Store interface {
@@ -37,8 +42,15 @@ type Store interface {
 	// Commit calls. The store owns the batch and its values from here on.
 	Commit(b Batch, done func(error))
 
+	// Get gives the value of a key as of the latest Commit call, whether that
+	// is durable yet or not. It must not be changed. The error wraps ErrAbsent
+	// when there is no such entry.
+	Get(key string) ([]byte, error)
+
 	// All gives every entry whose key begins with prefix, in ascending order
-	// of keys (bytewise), as of the call. The values must not be changed.
+	// of keys (bytewise), as of the call. The values must not be changed. The
+	// sequence is to be run, once: until then a Disk keeps what the entries have
+	// replaced.
 	All(prefix string) iter.Seq2[string, []byte]
 
 	// Close waits for the batches that were taken and releases what the store

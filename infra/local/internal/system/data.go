@@ -26,7 +26,7 @@ type data struct {
 // that of the operating system.
 func openData(folder string, fsys files.FS) (*data, error) {
 	if folder == "" {
-		return &data{Store: store.NewDiscard()}, nil
+		return &data{Store: store.NewMemory()}, nil
 	}
 	opened := time.Now()
 	disk, err := store.OpenDisk(folder, store.Options{FS: fsys})

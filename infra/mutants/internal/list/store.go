@@ -29,8 +29,20 @@ var stores = []mutant.Mutant{
 	{
 		Name: "old-value-carried", Breaks: "A value that was changed since is carried along in place of the new one.",
 		File:   "infra/local/internal/store/disk_log.go",
-		Before: "== (place{s, l.carried + int64(offset), len(c.value)})", After: "!= (place{})",
+		Before: "== (place{s.id, uint32(l.carried) + uint32(offset), uint32(len(c.value))})", After: "!= (place{})",
 		Tests: inStore, Run: powerCut,
+	},
+	{
+		Name: "removed-while-read", Breaks: "A segment is removed while somebody reads it.",
+		File:   "infra/local/internal/store/disk_log.go",
+		Before: "if l.pins > 0 {", After: "if false {",
+		Tests: inStore, Run: "^TestValuesOutliveTheirSegments$",
+	},
+	{
+		Name: "older-value-read", Breaks: "What was changed twice is read as it was before, while the second change waits.",
+		File:   "infra/local/internal/store/disk_commit.go",
+		Before: "if d.young[c.key].number == r.number {", After: "if true {",
+		Tests: inStore, Run: "^TestWhatWaitsIsRead$",
 	},
 	{
 		Name: "first-segment-not-missed", Breaks: "The loss of the oldest segment goes unnoticed.",
