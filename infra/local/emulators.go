@@ -19,6 +19,7 @@ func emulators(ctx context.Context, c console) error {
 	ranges := flags.Int("cosmos-ranges", 0, "partition key ranges of new containers, 1 to 256 (default 2; Azure begins with 1)")
 	defineOpen(flags, &f.at.OpenToNetwork)
 	f.data.define(flags)
+	f.hub.define(flags)
 	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
 	if err := parse(c, flags); err != nil {
 		return err
@@ -27,6 +28,9 @@ func emulators(ctx context.Context, c console) error {
 		return err
 	}
 	if err := f.data.check("emulators"); err != nil {
+		return err
+	}
+	if err := f.hub.check("emulators"); err != nil {
 		return err
 	}
 	project, err := stage.FindProject(".")
@@ -38,7 +42,7 @@ func emulators(ctx context.Context, c console) error {
 	defer log.close()
 	d := newDisplay(c.out, false)
 	s, err := system.StartServices(ctx, project, system.EmulatorsConfig{
-		Addresses: f.at, Data: f.data.in(dir), Ranges: *ranges, Logger: log.logger, Notice: func(text string) { d.note("%s", text) },
+		Addresses: f.at, Data: f.data.in(dir), Ranges: *ranges, Partitions: f.hub.partitions, Logger: log.logger, Notice: func(text string) { d.note("%s", text) },
 	})
 	if err != nil {
 		return err

@@ -63,6 +63,8 @@ func TestMistakesInTheCall(t *testing.T) {
 		"word too many":   {[]string{"stage", "now"}, exitUsage, `unexpected "now"`},
 		"target":          {[]string{"stage", "-for", "aws"}, exitUsage, `-for "aws": use local or azure`},
 		"instances":       {[]string{"-instances", "0"}, exitUsage, "-instances 0: use 1 to 16"},
+		"partitions":      {[]string{"serve", "-partitions", "33"}, exitUsage, "serve: -partitions 33: use 1 to 32"},
+		"no partitions":   {[]string{"emulators", "-partitions", "0"}, exitUsage, "emulators: -partitions 0: use 1 to 32"},
 		"deliveries":      {[]string{"demo", "-deliveries", "3"}, exitUsage, "-deliveries 3: use 20"},
 		"faults":          {[]string{"serve", "-faults", "gremlins"}, exitUsage, `serve: -faults: faults "gremlins": there is no fault "gremlins"`},
 		"profile":         {[]string{"serve", "-profile", "fast"}, exitUsage, `-profile: there is no profile "fast": use production or chaos`},

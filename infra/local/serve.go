@@ -24,6 +24,7 @@ type serveFlags struct {
 	app       string
 	instances int
 	data      dataFlags
+	hub       hubFlags
 	faults    faultFlags
 	verbose   bool
 	trace     string
@@ -41,6 +42,7 @@ func (f *serveFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
 	defineOpen(flags, &f.at.OpenToNetwork)
 	f.data.define(flags)
+	f.hub.define(flags)
 	f.faults.define(flags)
 	flags.Var(&f.clocks, "clocks", "how far the clock of each instance is off, in `order`, such as 2s,-2s")
 	flags.StringVar(&f.trace, "trace", "", "`file` to which all handlers append their spans, as lines of OTLP in JSON")
@@ -76,6 +78,9 @@ func (f *serveFlags) check(command string) error {
 		return err
 	}
 	if err := f.data.check(command); err != nil {
+		return err
+	}
+	if err := f.hub.check(command); err != nil {
 		return err
 	}
 	return f.faults.check(command)
@@ -142,7 +147,7 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	}
 	d.note("starting the services and the function app")
 	r.system, err = system.Start(ctx, system.Config{
-		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split,
+		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split, Partitions: f.hub.partitions,
 		Profile: f.faults.profile, Faults: faults, Admin: f.faults.admin, Instances: hosts,
 		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
 		EndpointsFile: filepath.Join(dir, "endpoints.json"),

@@ -36,7 +36,7 @@ func emulatorsIn(t *testing.T, folder string) (*Emulators, []string, error) {
 	}
 	var told []string
 	e, err := StartServices(t.Context(), project, EmulatorsConfig{
-		Addresses: Addresses{AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Data: folder,
+		Addresses: Addresses{AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Data: folder, Partitions: 7,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Notice: func(line string) { told = append(told, line) },
 	})
 	return e, told, err
@@ -47,7 +47,7 @@ func TestEmulatorsKeepTheirState(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	for _, want := range []string{
 		"^keeping state in " + folder + "$",
-		"^recovered from " + folder + ` in \d+\.\d s: 0 documents in \d+ containers, 0 messages in \d queues, 0 events in 4 partitions$`,
+		"^recovered from " + folder + ` in \d+\.\d s: 0 documents in \d+ containers, 0 messages in \d queues, 0 events in 7 partitions$`,
 	} {
 		e, told, err := emulatorsIn(t, folder)
 		if err != nil {
@@ -85,7 +85,7 @@ func TestUnusableState(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = emulatorsIn(t, folder)
-	want := "start the message emulators: broker: event hub delivery-requests: it was created with 8 partitions and can't have 4 now; " +
+	want := "start the message emulators: broker: event hub delivery-requests: it was created with 8 partitions and can't have 7 now; " +
 		"its state is in " + folder + ": move that away to begin with an empty one, or pass -data DIR for another folder, or -ephemeral for none"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

@@ -46,6 +46,9 @@ type EmulatorsConfig struct {
 	App       settings.Settings // what names the entities
 	Faults    *fault.Injector   // breaks things on purpose; nil breaks none
 	Ranges    int               // of new containers, as cosmos.Config has it; 0 is its default
+	// Partitions is how many the hub has, 1 to MaxPartitions; 0 is DefaultPartitions.
+	// A hub that Data holds keeps its number, and another one is refused.
+	Partitions int
 	// Data is the folder that keeps the state; "" keeps none.
 	Data   string
 	Logger *slog.Logger
@@ -100,7 +103,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	if e.listeners.cosmos, err = listen(c.Addresses.Cosmos, "-cosmos", c.Addresses.OpenToNetwork); err != nil {
 		return err
 	}
-	entities := entities(c.App)
+	entities := entities(c.App, cmp.Or(c.Partitions, DefaultPartitions))
 	entities.Faults = c.Faults
 	if err := entities.Validate(); err != nil {
 		return fmt.Errorf("start the message emulators: %w", err)

@@ -19,8 +19,13 @@ const (
 	key     = "SAS_KEY_VALUE"
 )
 
-// partitions is how many partitions the hub has here.
-const partitions = 4
+// DefaultPartitions is how many partitions the hub has, unless it is told
+// otherwise. MaxPartitions is the most that Event Hubs has without a dedicated
+// cluster or Premium units (Microsoft Learn, "Azure Event Hubs quotas and limits").
+const (
+	DefaultPartitions = 4
+	MaxPartitions     = 32
+)
 
 // runtimeDatabase holds what the runtime itself keeps: the Event Hubs
 // checkpoints and the state of timers, which the real host keeps in a storage
@@ -36,8 +41,9 @@ var runtimeContainers = []cosmosdb.ContainerSpec{
 	{Name: timersContainer, PartitionKey: "/id"},
 }
 
-// entities are the hub and the queues that the app's settings name.
-func entities(s settings.Settings) broker.Config {
+// entities are the hub, with so many partitions, and the queues that the app's
+// settings name.
+func entities(s settings.Settings, partitions int) broker.Config {
 	queue := func(name string) broker.QueueConfig {
 		return broker.QueueConfig{
 			Name:               name,

@@ -37,6 +37,8 @@ type Config struct {
 	SettingsFile string
 	// Split runs the backends in an app of their own, as in Azure.
 	Split bool
+	// Partitions is how many the hub has, as EmulatorsConfig has it.
+	Partitions int
 	// Profile is the choice of times; the zero value changes nothing.
 	Profile Profile
 	// Faults breaks things on purpose, as its plan says at the time, and is
@@ -81,7 +83,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 		return nil, err
 	}
 	s.Emulators, err = StartEmulators(ctx, EmulatorsConfig{
-		Addresses: c.Addresses, App: s.app, Faults: c.Faults, Data: c.Data, Logger: c.Logger, Notice: c.Notice,
+		Addresses: c.Addresses, App: s.app, Faults: c.Faults, Data: c.Data, Partitions: c.Partitions, Logger: c.Logger, Notice: c.Notice,
 	})
 	if err != nil {
 		return nil, err
