@@ -20,7 +20,7 @@ type chaosFlags struct {
 	deliveries, instances, treeKills int
 	seed                             uint64
 	duration, settle, clocks         time.Duration
-	faults, policy, dir              string
+	faults, dir                      string
 	crashes, keep, json              bool
 }
 
@@ -41,7 +41,6 @@ func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.BoolVar(&f.crashes, "crash-points", true, "let handlers die before and after each of their effects")
 	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "the longest time to come to rest after the faults")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
-	flags.StringVar(&f.policy, "policy", thisApp, "whose promises to prove: app, or reference to set the reference implementation's policy beside it")
 	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, which must be empty or that of another run (default .build/chaos)")
 	flags.BoolVar(&f.keep, "keep", false, "keep the data, also if nothing is broken")
 }
@@ -53,32 +52,10 @@ const (
 	slowPart = 10
 )
 
-// The policies.
-const (
-	thisApp         = "app"
-	referencePolicy = "reference"
-)
-
-// reference is the policy of the reference implementation: it loses things, so
-// that what does not change any more is taken to be lost.
-func reference() chaos.Policy {
-	return chaos.Policy{
-		Name: "reference", Quiet: 15 * time.Second,
-		Stage: func(ctx context.Context, out string) error {
-			project, err := stage.FindProject(".")
-			if err != nil {
-				return err
-			}
-			return stage.Stage(ctx, stage.Options{Project: project, Out: out, Target: stage.Local,
-				Handler: filepath.Join("infra", "local", "internal", "reference")})
-		},
-	}
-}
-
 // line is the command line that repeats the run.
 func (f *chaosFlags) line() string {
-	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v -policy %s",
-		f.deliveries, f.seed, f.duration, f.faults, f.instances, f.treeKills, f.clocks, f.crashes, f.settle, f.policy)
+	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
+		f.deliveries, f.seed, f.duration, f.faults, f.instances, f.treeKills, f.clocks, f.crashes, f.settle)
 }
 
 // runChaos proves the promises under faults.
@@ -94,28 +71,15 @@ func runChaos(ctx context.Context, c console) error {
 	if err != nil {
 		return &usageError{"chaos: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
-	app, err := chaos.Run(ctx, config)
+	report, err := chaos.Run(ctx, config)
 	if err != nil {
 		return err
 	}
-	if f.policy == thisApp {
-		return showReports(c, d, app, nil)
-	}
-	d.note("\nnow the reference implementation's policy, with the same seed")
-	config.Policy = reference()
-	config.Dir = filepath.Join(config.Dir, referencePolicy)
-	other, err := chaos.Run(ctx, config)
-	if err != nil {
-		return err
-	}
-	return showReports(c, d, app, other)
+	return showReport(c, d, report)
 }
 
 // config is what the flags ask for. The error is a mistake in them.
 func (f *chaosFlags) config(d *display) (chaos.Config, error) {
-	if f.policy != thisApp && f.policy != referencePolicy {
-		return chaos.Config{}, fmt.Errorf("-policy %q: use %s or %s", f.policy, thisApp, referencePolicy)
-	}
 	plan, err := fault.Parse(f.faults, f.seed)
 	if err != nil {
 		return chaos.Config{}, err
@@ -138,12 +102,10 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 		return chaos.Config{}, err
 	}
 	config := chaos.Config{
-		Command: []string{self, "serve"}, Dir: dir, Policy: chaos.Policy{
-			Name: "this app", CrashPoints: f.crashes, Notifies: true, Signs: true,
-			Stage: func(ctx context.Context, out string) error {
-				_, err := staged(ctx, stage.Local, out)
-				return err
-			},
+		Command: []string{self, "serve"}, Dir: dir, CrashPoints: f.crashes,
+		Stage: func(ctx context.Context, out string) error {
+			_, err := staged(ctx, stage.Local, out)
+			return err
 		},
 		Deliveries: f.deliveries, Seed: f.seed, Duration: f.duration, Faults: plan,
 		Instances: f.instances, TreeKills: f.treeKills, Clocks: f.clocks, Settle: f.settle, Keep: f.keep,
@@ -153,44 +115,27 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	return config, config.Validate()
 }
 
-// showReports ends with the reports, and with an error if the app has broken a
-// promise. other is that of the other policy, whose losses are what is to be
-// seen; nil if there is none.
-func showReports(c console, d *display, app, other *chaos.Report) error {
-	if err := writeReports(c, d, app, other); err != nil {
+// showReport ends with the report, and with an error if a promise is broken or
+// nothing is proved.
+func showReport(c console, d *display, r *chaos.Report) error {
+	if d.json {
+		d.object(map[string]*chaos.Report{"report": r})
+	} else if err := r.WriteText(c.out); err != nil {
 		return err
 	}
-	if app.OK() {
+	if r.OK() {
 		return nil
 	}
-	if app.Kept() {
+	if r.Kept() {
 		var below []string
-		for _, b := range app.Below() {
+		for _, b := range r.Below() {
 			below = append(below, fmt.Sprintf("%s: wanted %d, seen %d", b.Name, b.Wanted, b.Seen))
 		}
 		return fmt.Errorf("the run proves nothing, too little has happened: %s; the data is kept: serve -data %s",
-			strings.Join(below, "; "), relative(app.Data))
+			strings.Join(below, "; "), relative(r.Data))
 	}
 	return fmt.Errorf("a promise is broken; the data is kept: serve -data %s, and the logs are in %s",
-		relative(app.Data), relative(filepath.Dir(app.Data)))
-}
-
-func writeReports(c console, d *display, app, other *chaos.Report) error {
-	if d.json {
-		object := map[string]*chaos.Report{"report": app}
-		if other != nil {
-			object["reference"] = other
-		}
-		d.object(object)
-		return nil
-	}
-	if err := app.WriteText(c.out); err != nil || other == nil {
-		return err
-	}
-	if err := other.WriteText(c.out); err != nil {
-		return err
-	}
-	return chaos.WriteComparison(c.out, app, other)
+		relative(r.Data), relative(filepath.Dir(r.Data)))
 }
 
 // chaos shows how far a run is.

@@ -36,7 +36,7 @@ func TestChaosAsJSON(t *testing.T) {
 		}
 		report = object.Report
 	}
-	if report == nil || !report.OK() || report.Outcome.Accepted < 80 || report.TreeKills != 1 || report.Crashes.Points == 0 {
+	if report == nil || !report.OK() || report.Clients.Accepted < 80 || report.TreeKills != 1 || report.Crashes.Points == 0 {
 		t.Fatalf("report %+v", report)
 	}
 	hit := 0
@@ -56,7 +56,7 @@ func TestChaosFindsWhatIsLost(t *testing.T) {
 	t.Setenv(asCommand, "1")
 	f := chaosFlags{
 		deliveries: 40, instances: 1, seed: 1, duration: time.Second, settle: time.Minute,
-		faults: "none", policy: thisApp, dir: filepath.Join(t.TempDir(), "run"),
+		faults: "none", dir: filepath.Join(t.TempDir(), "run"),
 	}
 	config, err := f.config(newDisplay(io.Discard, false))
 	if err != nil {
@@ -72,7 +72,7 @@ func TestChaosFindsWhatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = showReports(console{out: &out}, newDisplay(&out, false), report, nil)
+	err = showReport(console{out: &out}, newDisplay(&out, false), report)
 	if err == nil || !strings.Contains(err.Error(), "serve -data") {
 		t.Errorf("error %v, want one that tells where the data is", err)
 	}
@@ -85,7 +85,7 @@ func TestChaosFindsWhatIsLost(t *testing.T) {
 func TestChaosThatProvesNothing(t *testing.T) {
 	var out bytes.Buffer
 	report := &chaos.Report{Settled: true, Bounds: []chaos.Bound{{Name: "accepted", Wanted: 70}, {Name: "completed", Wanted: 40, Seen: 40}}}
-	err := showReports(console{out: &out}, newDisplay(&out, false), report, nil)
+	err := showReport(console{out: &out}, newDisplay(&out, false), report)
 	if err == nil || !strings.Contains(err.Error(), "accepted: wanted 70, seen 0;") || strings.Contains(err.Error(), "completed") {
 		t.Errorf("error %v", err)
 	}
@@ -125,7 +125,6 @@ func TestMistakesInTheCallOfChaos(t *testing.T) {
 		"deliveries": {[]string{"-deliveries", "3"}, "-deliveries 3: use 20"},
 		"duration":   {[]string{"-duration", "1ms", "-settle", "0s"}, "-duration 1ms: use 1s to 1h; -settle 0s"},
 		"faults":     {[]string{"-faults", "gremlins"}, `there is no fault "gremlins"`},
-		"policy":     {[]string{"-policy", "hope"}, `-policy "hope": use app or reference`},
 		"kills":      {[]string{"-tree-kills", "-1"}, "-tree-kills -1: use 0 to 20"},
 		"clocks":     {[]string{"-clocks-apart", "5s"}, "-clocks-apart 5s: use 0s to 4s"},
 		"instances":  {[]string{"-instances", "0"}, "-instances 0: use 1 to 16"},

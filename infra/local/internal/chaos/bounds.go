@@ -86,7 +86,7 @@ func (c Config) bounds(crashPoints int) []Bound {
 		{Name: boundCrashes, Wanted: int(min(mostPoints, pointsWanted*size) * float64(crashPoints))},
 	}
 	for _, s := range signBounds {
-		if !c.Policy.Signs || s.needs != "" && !c.breaks(s.needs) {
+		if s.needs != "" && !c.breaks(s.needs) {
 			continue
 		}
 		wanted := max(int(min(1, size)), int(s.wanted*size))
@@ -123,7 +123,7 @@ func (c Config) hits(info fault.Info, size float64) int {
 // nothing: in a run that is large enough, and breaks all there is, each has.
 func (c Config) unchecked(rules []string) []Bound {
 	all := !slices.ContainsFunc(fault.Points, func(info fault.Info) bool { return !c.breaks(info.Point) && runtime.GOOS != "windows" })
-	if !all || !c.Policy.Signs || c.Deliveries < measureDeliveries || c.Duration < measureDuration {
+	if !all || c.Deliveries < measureDeliveries || c.Duration < measureDuration {
 		return nil
 	}
 	var bounds []Bound

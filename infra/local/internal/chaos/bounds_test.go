@@ -21,7 +21,7 @@ import (
 func breaking(deliveries int, duration time.Duration) Config {
 	return Config{
 		Deliveries: deliveries, Duration: duration, Seed: 1, Instances: 2, TreeKills: 1, Faults: fault.All(1),
-		Policy: Policy{CrashPoints: true, Signs: true},
+		CrashPoints: true,
 	}
 }
 
@@ -140,9 +140,9 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 	tally := newTally()
 	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 8, Seen: tally.exchange})
 	defer client.Close()
-	c := Config{Deliveries: MinDeliveries, Duration: time.Second, Policy: Policy{Signs: true}}
+	c := Config{Deliveries: MinDeliveries, Duration: time.Second}
 	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log")), bounds: c.bounds(0),
-		load: &load{client: client, ledger: book, tally: tally}}
+		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if err := r.load.run(ctx, ctx, shortly(c.Deliveries, 100*time.Millisecond)); err != nil && !errors.Is(err, context.DeadlineExceeded) {

@@ -17,7 +17,10 @@ type Config struct {
 	// Command is the program that serves, with its first arguments; it is given
 	// the flags of the serve command.
 	Command []string
-	Policy  Policy
+	// Stage makes the app's folder.
+	Stage func(ctx context.Context, out string) error
+	// CrashPoints tells whether handlers die at their crash points.
+	CrashPoints bool
 	// Dir is the folder of the run. What an earlier run has left in it is
 	// removed; a folder that holds anything else is refused.
 	Dir        string
@@ -40,22 +43,6 @@ type Config struct {
 	// BeforeCheck, if it is not nil, is called when all has come to rest: to
 	// see that the check finds what is done then.
 	BeforeCheck func(context.Context, invariant.Source) error
-}
-
-// Policy is a handler whose promises are to be proved.
-type Policy struct {
-	Name string
-	// Stage makes the app's folder.
-	Stage func(ctx context.Context, out string) error
-	// CrashPoints tells whether the handler knows of crash points.
-	CrashPoints bool
-	// Notifies tells whether the handler tells of ends.
-	Notifies bool
-	// Signs tells whether the handler logs what the signs are read from.
-	Signs bool
-	// Quiet, if it is not 0, is after how long without any change what is open
-	// counts as lost: for a handler that loses things.
-	Quiet time.Duration
 }
 
 // The bounds of a run.

@@ -45,7 +45,7 @@ func (r *run) judge(ctx context.Context) (*Report, error) {
 	report := r.newReport()
 	limited, cancel := context.WithDeadline(ctx, r.calmAt.Add(r.c.Settle))
 	defer cancel()
-	s := &settling{client: r.client, stuckFor: r.undoRefused, quiet: r.c.Policy.Quiet}
+	s := &settling{client: r.client, stuckFor: r.undoRefused}
 	shown := time.Time{}
 	err = s.wait(limited, entries, func(open int) {
 		if time.Since(shown) >= lookEvery {
@@ -109,13 +109,13 @@ func (r *run) snapshot(ctx, limited context.Context, entries []invariant.LedgerE
 			return s, fmt.Errorf("collect what is stored: %w", err)
 		}
 		s.Ledger, s.Poison, s.UndoRefused = entries, hashes(r.poison), map[string]bool{}
-		s.Notifications = r.news != nil
+		s.Notifications = true
 		for i := range s.Transactions {
 			if id := s.Transactions[i].ID; r.undoRefused(id) {
 				s.UndoRefused[id] = true
 			}
 		}
-		if atRest(s) || r.c.Policy.Quiet > 0 || !wait(limited, collectPause) {
+		if atRest(s) || !wait(limited, collectPause) {
 			return s, ctx.Err()
 		}
 	}
@@ -168,9 +168,6 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 	state := func(id string) workflow.State { return states[id] }
 	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.load.outcomes, state, r.undoRefused),
 		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))
-	if r.news != nil {
-		news, findings := r.news.check(s)
-		report.News, report.Findings = &news, append(report.Findings, findings...)
-	}
-	report.Outcome = outcomeOf(report.Invariants, s)
+	news, findings := r.news.check(s)
+	report.News, report.Findings = news, append(report.Findings, findings...)
 }

@@ -22,7 +22,7 @@ import (
 
 // settled waits for entries on a service that answers with the views of each
 // transaction, one after the other, the last one for ever.
-func settled(t *testing.T, views map[string][]string, limit, quiet time.Duration, entries ...invariant.LedgerEntry) ([]int, error) {
+func settled(t *testing.T, views map[string][]string, limit time.Duration, entries ...invariant.LedgerEntry) ([]int, error) {
 	t.Helper()
 	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func settled(t *testing.T, views map[string][]string, limit, quiet time.Duration
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	s := &settling{client: client, stuckFor: func(id string) bool { return id == "refused" }, quiet: quiet}
+	s := &settling{client: client, stuckFor: func(id string) bool { return id == "refused" }}
 	var shown []int
 	err := s.wait(ctx, entries, func(open int) { shown = append(shown, open) })
 	return shown, err
@@ -75,7 +75,7 @@ func TestSettling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shown, err := settled(t, c.views, 900*time.Millisecond, 0, c.entries...)
+			shown, err := settled(t, c.views, 900*time.Millisecond, c.entries...)
 			if c.settled && err != nil || !c.settled && !errors.Is(err, errNotSettled) {
 				t.Errorf("error %v, settled is to be %v", err, c.settled)
 			}
@@ -84,12 +84,6 @@ func TestSettling(t *testing.T) {
 			}
 		})
 	}
-	t.Run("quiet", func(t *testing.T) {
-		t.Parallel()
-		if shown, err := settled(t, nil, time.Minute, time.Millisecond, at("t", "a")); !errors.Is(err, errNotSettled) || len(shown) > 2 {
-			t.Errorf("error %v after %d looks", err, len(shown))
-		}
-	})
 }
 
 func TestAtRest(t *testing.T) {
@@ -179,44 +173,6 @@ func TestCancelsAreToldAsTheyEnd(t *testing.T) {
 			func(id string) workflow.OperationState { return operations[id] })
 		if (len(found) == 0) != c.ok {
 			t.Errorf("%+v: %+v", c.told, found)
-		}
-	}
-}
-
-func TestOutcomeAndComparison(t *testing.T) {
-	deliver := func(id, operation, body string) invariant.LedgerEntry {
-		return invariant.LedgerEntry{TransactionID: id, OperationID: operation, Kind: workflow.OperationDeliver, Body: []byte(body)}
-	}
-	s := invariant.Snapshot{
-		Ledger: []invariant.LedgerEntry{
-			{TransactionID: "done"}, {TransactionID: "done"}, {TransactionID: "open"}, {TransactionID: "lost"}, {TransactionID: "stuck"},
-			deliver("repeated", "a", "x"), deliver("repeated", "a", "x"), deliver("taken", "b", "y"), deliver("taken", "c", "y"),
-		},
-		Transactions: []workflow.Progress{
-			{ID: "done", State: workflow.Completed}, {ID: "open", State: workflow.Running},
-			{ID: "stuck", State: workflow.Stuck}, {ID: "unknown", State: workflow.Rejected},
-			{ID: "repeated", State: workflow.Completed}, {ID: "taken", State: workflow.Completed},
-		},
-		Queues: []invariant.Queue{{DeadLetters: 2}, {DeadLetters: 3}},
-	}
-	r := invariant.Report{Stuck: []string{"stuck"}, Invariants: []invariant.Invariant{
-		{Violations: []invariant.Violation{{ID: "open", What: "half done"}, {ID: "open", What: "missing"}, {ID: "done", What: "lease left"}}},
-		{Violations: []invariant.Violation{{ID: "done", What: "created twice"}}},
-	}}
-	want := Outcome{Accepted: 6, Final: 4, Lost: 2, HalfDone: 1, Doubled: 2, DeadLetters: 5}
-	if diff := cmp.Diff(want, outcomeOf(r, s)); diff != "" {
-		t.Error(diff)
-	}
-	app := &Report{Policy: "this app", Outcome: Outcome{Accepted: 10, Final: 10}, Invariants: invariant.Report{States: map[workflow.State]int{workflow.Completed: 10}}}
-	other := &Report{Policy: "reference", Outcome: want}
-	var text strings.Builder
-	if err := WriteComparison(&text, app, other); err != nil {
-		t.Fatal(err)
-	}
-	fields := strings.Join(strings.Fields(text.String()), " ")
-	for _, row := range []string{"this app reference", "accepted 10 6", "lost 0 2", "half done 0 1", "doubled 0 2", "dead letters nobody reads 0 5", "10 Completed"} {
-		if !strings.Contains(fields, row) {
-			t.Errorf("no %q in\n%s", row, text.String())
 		}
 	}
 }

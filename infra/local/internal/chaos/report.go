@@ -16,7 +16,6 @@ import (
 
 // Report is what a run has shown.
 type Report struct {
-	Policy  string `json:"policy"`
 	Version string `json:"version"`
 	Line    string `json:"commandLine"` // repeats the run
 	Seed    uint64 `json:"seed"`
@@ -31,14 +30,12 @@ type Report struct {
 	Crashes *Coverage `json:"crashes,omitempty"`
 	// Bounds are what must have happened for the run to prove anything.
 	Bounds []Bound `json:"bounds"`
-	// News is nil for a handler that does not tell of ends.
-	News *News `json:"news,omitempty"`
+	News   News    `json:"news"`
 
 	// Settle is how long after the faults the last transaction ended; if not all
 	// did, how long that was waited for.
 	Settle  time.Duration `json:"settleNanoseconds"`
 	Settled bool          `json:"settled"`
-	Outcome Outcome       `json:"outcome"`
 	// Findings are what clients saw that no client should see.
 	Findings   []Finding        `json:"findings"`
 	Invariants invariant.Report `json:"invariants"`
@@ -48,7 +45,7 @@ type Report struct {
 
 func (r *run) newReport() *Report {
 	return &Report{
-		Policy: r.c.Policy.Name, Version: r.c.Version, Line: r.c.Line, Seed: r.c.Seed,
+		Version: r.c.Version, Line: r.c.Line, Seed: r.c.Seed,
 		Operations: map[workflow.OperationKind]map[workflow.OperationState]int{},
 	}
 }
@@ -72,7 +69,7 @@ const maxFindings = 20
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s: %s\n%s\n", r.Policy, r.Version, r.Line)
+	fmt.Fprintf(&b, "\n%s\n%s\n", r.Version, r.Line)
 	r.writeBroken(&b)
 	writeBounds(&b, r.Bounds)
 	r.writeClients(&b)
@@ -131,9 +128,7 @@ func (r *Report) writeClients(b *strings.Builder) {
 		}
 		b.WriteByte('\n')
 	}
-	if n := r.News; n != nil {
-		fmt.Fprintf(b, "  %d ends were told to the webhook, %d of them again; it refused %d at first\n", n.Told, n.Again, n.Refused)
-	}
+	fmt.Fprintf(b, "  %d ends were told to the webhook, %d of them again; it refused %d at first\n", r.News.Told, r.News.Again, r.News.Refused)
 	if r.Settled {
 		fmt.Fprintf(b, "  the last transaction ended %.1f s after the last fault\n", r.Settle.Seconds())
 	} else {

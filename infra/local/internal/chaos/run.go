@@ -14,7 +14,7 @@
 // poison.go, receiver.go (who is told), package tree (the processes), faults.go,
 // bursts.go and crash.go (what is broken), signs.go and bounds.go (what must be
 // seen of it), steer.go (towards that), storm.go (all that at once), settle.go,
-// ends.go and prove.go (the judgement), report.go and compare.go.
+// ends.go and prove.go (the judgement), report.go.
 package chaos
 
 import (
@@ -50,7 +50,7 @@ type run struct {
 	crashes *crashes   // nil if the app has no crash points
 	armed   time.Time  // when crash points were armed last
 	spared  bool       // the handlers that started last
-	news    *receiver  // nil if the app does not tell of ends
+	news    *receiver
 	ledger  *ledger
 	tally   *tally
 	load    *load
@@ -132,11 +132,11 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		return nil, err
 	}
 	r := &run{c: c, paths: newPaths(dir), faults: newFaults(), tally: newTally(), signs: newSigns(newPaths(dir).log), plan: c.Faults}
-	if err := c.Policy.Stage(ctx, r.paths.app); err != nil {
+	if err := c.Stage(ctx, r.paths.app); err != nil {
 		return nil, err
 	}
 	env, points := settings(c), []string(nil)
-	if c.Policy.CrashPoints {
+	if c.CrashPoints {
 		points, err = crashPoints(ctx, filepath.Join(r.paths.app, handlerName))
 		if err != nil {
 			return nil, err
@@ -155,12 +155,10 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	if r.ledger, err = createLedger(r.paths.ledger); err != nil {
 		return nil, errors.Join(err, r.output.Close())
 	}
-	if c.Policy.Notifies {
-		if r.news, err = listen(c.Seed); err != nil {
-			return nil, errors.Join(err, r.output.Close(), r.ledger.close())
-		}
-		env = append(env, r.news.settings()...)
+	if r.news, err = listen(c.Seed); err != nil {
+		return nil, errors.Join(err, r.output.Close(), r.ledger.close())
 	}
+	env = append(env, r.news.settings()...)
 	r.tree = tree.New(tree.Config{
 		Command: append(c.Command, "-profile", "chaos", "-app", r.paths.app, "-data", r.paths.data,
 			"-instances", strconv.Itoa(c.Instances), "-clocks", clocks(c),
@@ -252,9 +250,5 @@ func (r *run) close() error {
 	if r.client != nil {
 		r.client.Close()
 	}
-	errs := []error{r.tree.Stop(), r.output.Close(), r.ledger.close()}
-	if r.news != nil {
-		errs = append(errs, r.news.close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(r.tree.Stop(), r.output.Close(), r.ledger.close(), r.news.close())
 }

@@ -21,9 +21,6 @@ type settling struct {
 	// stuckFor reports whether a transaction may be Stuck, and does not end
 	// then.
 	stuckFor func(transactionID string) bool
-	// quiet, if it is not 0, is after how long without any change the rest is
-	// taken to be lost.
-	quiet time.Duration
 }
 
 const (
@@ -45,9 +42,8 @@ func (s *settling) wait(ctx context.Context, entries []invariant.LedgerEntry, sh
 	for _, e := range entries {
 		open[e.TransactionID] = append(open[e.TransactionID], e.OperationID)
 	}
-	changed := time.Now()
 	for {
-		before, begun := len(open), time.Now()
+		begun := time.Now()
 		err := s.look(ctx, open)
 		shown(len(open))
 		switch {
@@ -55,10 +51,8 @@ func (s *settling) wait(ctx context.Context, entries []invariant.LedgerEntry, sh
 			return nil
 		case err != nil && ctx.Err() == nil:
 			return err
-		case len(open) < before:
-			changed = time.Now()
 		}
-		if s.quiet > 0 && time.Since(changed) > s.quiet || !wait(ctx, min(max(settlePause, time.Since(begun)), longestPause)) {
+		if !wait(ctx, min(max(settlePause, time.Since(begun)), longestPause)) {
 			return fmt.Errorf("%w: %d transactions are open", errNotSettled, len(open))
 		}
 	}

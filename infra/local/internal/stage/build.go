@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 )
 
 // build compiles the handler to path. For Azure it is static, asks for no newer
@@ -21,8 +20,7 @@ func build(ctx context.Context, o Options, path string) error {
 		args = append(args, "-trimpath", "-ldflags=-s -w")
 		env = append(env, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOAMD64=v1")
 	}
-	code, _ := o.handler()
-	code = "./" + filepath.ToSlash(code)
+	const code = "./handlers"
 	cmd := exec.CommandContext(ctx, "go", append(args, code)...)
 	cmd.Dir = o.Project
 	cmd.Env = env

@@ -64,10 +64,6 @@ type Options struct {
 	Auth Auth
 	// GOOS is the system that stages; "" is this one.
 	GOOS string
-	// Handler is the folder of another main package than the app's, relative to
-	// the project; its functions are in the folder "functions" beside it. "" is
-	// the app itself.
-	Handler string
 }
 
 func (o Options) goos() string { return cmp.Or(o.GOOS, runtime.GOOS) }
@@ -84,15 +80,6 @@ func (o Options) check() error {
 		return fmt.Errorf("stage: for azure: auth %q: use %s or %s", o.Auth, Entra, Keys)
 	}
 	return nil
-}
-
-// handler is the main package to build, and the folder of its functions, relative to
-// the project.
-func (o Options) handler() (code, functions string) {
-	if o.Handler == "" {
-		return "handlers", "functions"
-	}
-	return o.Handler, filepath.Join(o.Handler, "functions")
 }
 
 // funcignore keeps azd from packaging what it must not. The staged folder holds
@@ -149,7 +136,7 @@ func copyFunctions(o Options, work string) error {
 	if err := copyFile(filepath.Join(o.Project, "host.json"), filepath.Join(work, "host.json")); err != nil {
 		return err
 	}
-	_, functions := o.handler()
+	const functions = "functions"
 	entries, err := os.ReadDir(filepath.Join(o.Project, functions))
 	if err != nil {
 		return fmt.Errorf("stage: %w", err)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -153,37 +152,6 @@ func TestStageReplacesAnOldFolder(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(out), ".staging-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
-	}
-}
-
-// Ensure another handler is staged with its own functions, and nothing of the
-// app's but the host's and the local settings.
-func TestStageAnotherHandler(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "app")
-	reference := filepath.Join("infra", "local", "internal", "reference")
-	o := stage.Options{Project: project(t), Out: out, Target: stage.Local, Handler: reference}
-	if err := stage.Stage(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	staged := contents(t, out)
-	for _, name := range []string{"host.json", "local.settings.json"} {
-		content, err := os.ReadFile(filepath.Join(o.Project, name))
-		if err != nil || staged[name] != string(content) {
-			t.Errorf("%s is not the project's: %v", name, err)
-		}
-		delete(staged, name)
-	}
-	own := contents(t, filepath.Join(o.Project, reference, "functions"))
-	if len(own) == 0 || !maps.Equal(own, staged) {
-		t.Errorf("staged %v, want the handler's own functions %v", staged, own)
-	}
-	if _, err := exec.LookPath(filepath.Join(out, "handler")); runtime.GOOS != "windows" && err != nil {
-		t.Errorf("no handler: %v", err)
-	}
-
-	o.Handler = filepath.Join("infra", "local", "internal", "nowhere")
-	if err := stage.Stage(t.Context(), o); err == nil || !strings.Contains(err.Error(), "./infra/local/internal/nowhere") {
-		t.Errorf("a handler that is not there: %v", err)
 	}
 }
 
