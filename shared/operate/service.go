@@ -30,11 +30,11 @@ type Listing interface {
 // Receiver puts operations on record; the Schedule function's service does.
 type Receiver interface {
 	// Receive reports whether the operation was new. Its errors are those of
-	// runner.Runner.Receive.
+	// engine.Engine.Receive.
 	Receive(ctx context.Context, e message.Envelope) (fresh bool, err error)
 }
 
-// Waker sends what a saved transaction asks for; runner.Runner does.
+// Waker sends what a saved transaction asks for; engine.Engine does.
 type Waker interface {
 	// Successor sends the transaction's current wake, or the news of its rest.
 	// Sending one again is harmless.

@@ -42,7 +42,7 @@ func (c *Clock) AdvanceTo(t time.Time) {
 	}
 }
 
-// Pause moves the clock instead of waiting. It has the form of runner.Pause.
+// Pause moves the clock instead of waiting. It has the form of engine.Pause.
 func (c *Clock) Pause(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
