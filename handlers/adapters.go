@@ -15,9 +15,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
-	"github.com/fabrikam/drone-delivery/shared/eventhubs"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/notify/webhook"
-	"github.com/fabrikam/drone-delivery/shared/servicebus"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
@@ -26,12 +25,12 @@ import (
 type adapters struct {
 	settings   settings.Settings
 	tried      func(context.Context, cosmosdb.Try) // told of what Cosmos DB answers
-	eventHubs  eventhubs.Connection
-	serviceBus servicebus.Connection
+	eventHubs  messaging.Connection
+	serviceBus messaging.Connection
 
-	producer *eventhubs.Producer
-	reader   *eventhubs.Reader
-	sender   *servicebus.Sender
+	producer *messaging.Producer
+	reader   *messaging.Reader
+	sender   *messaging.Sender
 	database *cosmosdb.Database
 	tokens   *auth.Tokens // for the backends; nil when they want none
 	backends *backendclient.Client
@@ -85,13 +84,13 @@ func (a *adapters) openEventHubs(credentials *credentials) error {
 	if err != nil {
 		return err
 	}
-	a.eventHubs = eventhubs.Connection{
+	a.eventHubs = messaging.Connection{
 		ConnectionString: s.EventHubs.ConnectionString.Reveal(), Namespace: s.EventHubs.Address, Credential: credential,
 	}
-	if a.producer, err = eventhubs.Open(a.eventHubs, eventhubs.Options{Hub: s.EventHub, Timeout: s.Budgets.Accept, Application: telemetry.Process()}); err != nil {
+	if a.producer, err = messaging.OpenProducer(a.eventHubs, s.EventHub, messaging.Options{Timeout: s.Budgets.Accept, Application: telemetry.Process()}); err != nil {
 		return err
 	}
-	a.reader, err = eventhubs.OpenReader(a.eventHubs, eventhubs.Options{Hub: s.EventHub, Application: telemetry.Process()}, gapGroup)
+	a.reader, err = messaging.OpenReader(a.eventHubs, s.EventHub, gapGroup, messaging.Options{Application: telemetry.Process()})
 	return err
 }
 
@@ -101,10 +100,10 @@ func (a *adapters) openServiceBus(credentials *credentials) error {
 	if err != nil {
 		return err
 	}
-	a.serviceBus = servicebus.Connection{
+	a.serviceBus = messaging.Connection{
 		ConnectionString: s.ServiceBus.ConnectionString.Reveal(), Namespace: s.ServiceBus.Address, Credential: credential,
 	}
-	a.sender, err = servicebus.Open(a.serviceBus, servicebus.Options{Application: telemetry.Process()})
+	a.sender, err = messaging.OpenSender(a.serviceBus, messaging.Options{Application: telemetry.Process()})
 	return err
 }
 

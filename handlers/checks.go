@@ -7,7 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
-	"github.com/fabrikam/drone-delivery/shared/eventhubs"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 )
 
 // checks ask the services what only they can answer, over connections of their
@@ -28,7 +28,7 @@ func (a *adapters) checks() []check {
 
 // checkEventHubs reads the properties of the hub.
 func (a *adapters) checkEventHubs(ctx context.Context) (err error) {
-	producer, err := eventhubs.Open(a.eventHubs, eventhubs.Options{Hub: a.settings.EventHub, Retries: -1})
+	producer, err := messaging.OpenProducer(a.eventHubs, a.settings.EventHub, messaging.Options{Retries: -1})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type ports struct {
 	reader   relay.Reader
 	sender   engine.Sender
 	// undeliverable moves the dead letters of a queue that no function can be
-	// given, and returns how many it has moved. See servicebus.Sender.
+	// given, and returns how many it has moved. See messaging.Sender.
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
 	caller        engine.Caller
 	receiver      notify.Receiver // nil when nobody is to be told

@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
-	"github.com/fabrikam/drone-delivery/shared/eventhubs"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 )
 
 const adaptersHub = "delivery-requests"
@@ -29,13 +29,13 @@ func adaptersHubs(t *testing.T) string {
 	return connection
 }
 
-func adaptersHubOptions(hub string) eventhubs.Options {
-	return eventhubs.Options{Hub: hub, Timeout: 5 * time.Second, Retries: 1, RetryDelay: 10 * time.Millisecond}
+func adaptersHubOptions() messaging.Options {
+	return messaging.Options{Timeout: 5 * time.Second, Retries: 1, RetryDelay: 10 * time.Millisecond}
 }
 
-func adaptersProducer(t *testing.T, connection, hub string) *eventhubs.Producer {
+func adaptersProducer(t *testing.T, connection, hub string) *messaging.Producer {
 	t.Helper()
-	p, err := eventhubs.Open(eventhubs.Connection{ConnectionString: connection}, adaptersHubOptions(hub))
+	p, err := messaging.OpenProducer(messaging.Connection{ConnectionString: connection}, hub, adaptersHubOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,16 +18,16 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
-	"github.com/fabrikam/drone-delivery/shared/eventhubs"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
-func adaptersReader(t *testing.T, connection, group string) *eventhubs.Reader {
+func adaptersReader(t *testing.T, connection, group string) *messaging.Reader {
 	t.Helper()
-	r, err := eventhubs.OpenReader(eventhubs.Connection{ConnectionString: connection}, adaptersHubOptions(adaptersHub), group)
+	r, err := messaging.OpenReader(messaging.Connection{ConnectionString: connection}, adaptersHub, group, adaptersHubOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestAdaptersReaderReadsBetween(t *testing.T) {
 	if events, err := r.Between(t.Context(), "1", -1, 5); err != nil || len(events) != 0 {
 		t.Errorf("an empty partition: %v, %v", events, err)
 	}
-	const total = eventhubs.MaxRead + 50
+	const total = messaging.MaxRead + 50
 	var sent []message.Event
 	for i := range total {
 		sent = append(sent, message.Event{PartitionKey: "t-1", Body: []byte(fmt.Sprint(i)), TraceParent: "trace"})
@@ -61,7 +61,7 @@ func TestAdaptersReaderReadsBetween(t *testing.T) {
 		{total - 3, total - 1, total - 2, 1},
 		{total - 3, total + 10, total - 2, 2},
 		{total - 1, total + 10, 0, 0},
-		{-1, total, 0, eventhubs.MaxRead},
+		{-1, total, 0, messaging.MaxRead},
 	}
 	for _, c := range cases {
 		events, err := r.Between(t.Context(), "1", c.after, c.before)
@@ -134,9 +134,9 @@ func TestAdaptersReaderAfterTheRetention(t *testing.T) {
 func TestAdaptersReaderOfAHubThatHangs(t *testing.T) {
 	connection := adaptersHubs(t)
 	through, hang := adaptersHanging(t, connection)
-	o := adaptersHubOptions(adaptersHub)
+	o := adaptersHubOptions()
 	o.Timeout = 500 * time.Millisecond
-	r, err := eventhubs.OpenReader(eventhubs.Connection{ConnectionString: through}, o, "$Default")
+	r, err := messaging.OpenReader(messaging.Connection{ConnectionString: through}, adaptersHub, "$Default", o)
 	if err != nil {
 		t.Fatal(err)
 	}

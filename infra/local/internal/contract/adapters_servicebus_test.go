@@ -16,11 +16,11 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
-	"github.com/fabrikam/drone-delivery/shared/servicebus"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 )
 
 // adaptersQueues serves the two queues and returns a sender and a client.
-func adaptersQueues(t *testing.T) (*servicebus.Sender, *azservicebus.Client) {
+func adaptersQueues(t *testing.T) (*messaging.Sender, *azservicebus.Client) {
 	t.Helper()
 	connection, _ := adaptersMessaging(t, broker.Config{Queues: []broker.QueueConfig{
 		{Name: "deliveries", DuplicateWindow: 10 * time.Minute}, {Name: "compensations"},
@@ -38,9 +38,9 @@ func adaptersQueues(t *testing.T) (*servicebus.Sender, *azservicebus.Client) {
 	return sender, client
 }
 
-func adaptersSender(t *testing.T, connection string) *servicebus.Sender {
+func adaptersSender(t *testing.T, connection string) *messaging.Sender {
 	t.Helper()
-	sender, err := servicebus.Open(servicebus.Connection{ConnectionString: connection}, servicebus.Options{Timeout: 5 * time.Second, Retries: 1, RetryDelay: 10 * time.Millisecond})
+	sender, err := messaging.OpenSender(messaging.Connection{ConnectionString: connection}, messaging.Options{Timeout: 5 * time.Second, Retries: 1, RetryDelay: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ type durableState struct {
 	Partitions []azeventhubs.PartitionProperties
 }
 
-func durableLook(t *testing.T, m *messaging) durableState {
+func durableLook(t *testing.T, m *emulated) durableState {
 	t.Helper()
 	client := m.serviceBus(t)
 	peek := func(r *azservicebus.Receiver) []*azservicebus.ReceivedMessage {
@@ -78,7 +78,7 @@ func durableLook(t *testing.T, m *messaging) durableState {
 
 // durableFill leaves a message in each state, and events with and without a key,
 // and returns the locked message.
-func durableFill(t *testing.T, m *messaging) *azservicebus.ReceivedMessage {
+func durableFill(t *testing.T, m *emulated) *azservicebus.ReceivedMessage {
 	t.Helper()
 	client := m.serviceBus(t)
 	s, r := newSender(t, client), newReceiver(t, client, nil)
@@ -108,7 +108,7 @@ func durableConfig(clock *durableClock) broker.Config {
 }
 
 // durableServe serves until the test ends.
-func durableServe(t *testing.T, cfg broker.Config, s store.Store) *messaging {
+func durableServe(t *testing.T, cfg broker.Config, s store.Store) *emulated {
 	t.Helper()
 	m := serveMessaging(t, cfg, s)
 	t.Cleanup(func() { m.stop(t) })

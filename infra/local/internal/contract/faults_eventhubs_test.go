@@ -47,7 +47,7 @@ func TestEventHubsFaultsOfSends(t *testing.T) {
 			plan(t, m.in, fault.Plan{})
 			must(t, "send", p.Send(testContext(t), "1", []message.Event{event("b")}))
 			want := append(c.stored, "b")
-			r := openPartition(t, m.messaging, "$Default", "1", &azeventhubs.PartitionClientOptions{StartPosition: earliest()})
+			r := openPartition(t, m.emulated, "$Default", "1", &azeventhubs.PartitionClientOptions{StartPosition: earliest()})
 			if diff := cmp.Diff(want, bodies(receiveEvents(t, r, len(want)))); diff != "" {
 				t.Error(diff)
 			}
@@ -70,7 +70,7 @@ func TestEventHubsDetachesReaders(t *testing.T) {
 		}
 		must(t, "send", m.producer(t).Send(testContext(t), "0", sent))
 		plan(t, m.in, fault.Plan{Seed: 1, Rates: map[fault.Point]float64{fault.EventHubsDetach: 0.04}})
-		r := openPartition(t, m.messaging, "relay", "0", &azeventhubs.PartitionClientOptions{StartPosition: earliest(), Prefetch: prefetch})
+		r := openPartition(t, m.emulated, "relay", "0", &azeventhubs.PartitionClientOptions{StartPosition: earliest(), Prefetch: prefetch})
 		var got []string
 		for ctx := runContext(t); len(got) < n; {
 			events, err := r.ReceiveEvents(ctx, 1, nil)

@@ -32,7 +32,7 @@ func TestEventHubsUnderFaults(t *testing.T) {
 			var sending, reading sync.WaitGroup
 			for i := range partitions {
 				id := fmt.Sprint(i)
-				r := openPartition(t, m.messaging, "relay", id, &azeventhubs.PartitionClientOptions{StartPosition: earliest()})
+				r := openPartition(t, m.emulated, "relay", id, &azeventhubs.PartitionClientOptions{StartPosition: earliest()})
 				reading.Go(func() { readPartition(ctx, t, r, id, batches*each) })
 				sending.Go(func() {
 					for n := range batches {

@@ -12,14 +12,13 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
-	"github.com/fabrikam/drone-delivery/shared/eventhubs"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/servicebus"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 )
 
 // A faultyMessaging breaks as its injector says.
 type faultyMessaging struct {
-	*messaging
+	*emulated
 	in *fault.Injector
 }
 
@@ -37,7 +36,7 @@ func startFaultyMessaging(t *testing.T, cfg broker.Config) *faultyMessaging {
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
-	m := &messaging{
+	m := &emulated{
 		Broker: b, connection: b.ConnectionString(l.Addr().String()),
 		server: amqp.NewServer(b, amqp.Options{Faults: in}), served: make(chan error, 1),
 	}
@@ -117,9 +116,9 @@ func wantTransient(t *testing.T, what string, err error, after time.Duration) {
 }
 
 // sender is the app's sender, quick to repeat.
-func (m *faultyMessaging) sender(t *testing.T) *servicebus.Sender {
+func (m *faultyMessaging) sender(t *testing.T) *messaging.Sender {
 	t.Helper()
-	s, err := servicebus.Open(servicebus.Connection{ConnectionString: m.connection}, servicebus.Options{
+	s, err := messaging.OpenSender(messaging.Connection{ConnectionString: m.connection}, messaging.Options{
 		Retries: faultRetries, RetryDelay: time.Millisecond, MaxRetryDelay: 20 * time.Millisecond,
 	})
 	if err != nil {
@@ -130,10 +129,10 @@ func (m *faultyMessaging) sender(t *testing.T) *servicebus.Sender {
 }
 
 // producer is the app's producer, quick to repeat.
-func (m *faultyMessaging) producer(t *testing.T) *eventhubs.Producer {
+func (m *faultyMessaging) producer(t *testing.T) *messaging.Producer {
 	t.Helper()
-	p, err := eventhubs.Open(eventhubs.Connection{ConnectionString: m.connection}, eventhubs.Options{
-		Hub: hubName, Retries: faultRetries, RetryDelay: time.Millisecond, MaxRetryDelay: 20 * time.Millisecond,
+	p, err := messaging.OpenProducer(messaging.Connection{ConnectionString: m.connection}, hubName, messaging.Options{
+		Retries: faultRetries, RetryDelay: time.Millisecond, MaxRetryDelay: 20 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

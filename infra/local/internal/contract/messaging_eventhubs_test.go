@@ -18,7 +18,7 @@ func ptr[T any](v T) *T { return &v }
 
 func earliest() azeventhubs.StartPosition { return azeventhubs.StartPosition{Earliest: ptr(true)} }
 
-func newProducer(t *testing.T, m *messaging) *azeventhubs.ProducerClient {
+func newProducer(t *testing.T, m *emulated) *azeventhubs.ProducerClient {
 	t.Helper()
 	p, err := azeventhubs.NewProducerClientFromConnectionString(m.connection, hubName,
 		&azeventhubs.ProducerClientOptions{RetryOptions: eventHubsRetry()})
@@ -26,7 +26,7 @@ func newProducer(t *testing.T, m *messaging) *azeventhubs.ProducerClient {
 	return p
 }
 
-func newConsumer(t *testing.T, m *messaging, group string) *azeventhubs.ConsumerClient {
+func newConsumer(t *testing.T, m *emulated, group string) *azeventhubs.ConsumerClient {
 	t.Helper()
 	c, err := azeventhubs.NewConsumerClientFromConnectionString(m.connection, hubName, group,
 		&azeventhubs.ConsumerClientOptions{RetryOptions: eventHubsRetry(), InstanceID: "reader of " + t.Name()})
@@ -35,7 +35,7 @@ func newConsumer(t *testing.T, m *messaging, group string) *azeventhubs.Consumer
 	return c
 }
 
-func openPartition(t *testing.T, m *messaging, group, id string, o *azeventhubs.PartitionClientOptions) *azeventhubs.PartitionClient {
+func openPartition(t *testing.T, m *emulated, group, id string, o *azeventhubs.PartitionClientOptions) *azeventhubs.PartitionClient {
 	t.Helper()
 	p, err := newConsumer(t, m, group).NewPartitionClient(id, o)
 	must(t, "new partition client", err)
@@ -44,7 +44,7 @@ func openPartition(t *testing.T, m *messaging, group, id string, o *azeventhubs.
 }
 
 // sendEvents sends the bodies as one batch, by a producer of its own.
-func sendEvents(t *testing.T, m *messaging, o *azeventhubs.EventDataBatchOptions, bodies ...string) {
+func sendEvents(t *testing.T, m *emulated, o *azeventhubs.EventDataBatchOptions, bodies ...string) {
 	t.Helper()
 	p := newProducer(t, m)
 	batch, err := p.NewEventDataBatch(testContext(t), o)
@@ -175,7 +175,7 @@ func TestEventHubsStartPositions(t *testing.T) {
 }
 
 // receiveAfter begins to receive, and sends body once the reader is there.
-func receiveAfter(t *testing.T, m *messaging, p *azeventhubs.PartitionClient, to *azeventhubs.EventDataBatchOptions, body string) []*azeventhubs.ReceivedEventData {
+func receiveAfter(t *testing.T, m *emulated, p *azeventhubs.PartitionClient, to *azeventhubs.EventDataBatchOptions, body string) []*azeventhubs.ReceivedEventData {
 	t.Helper()
 	// A receive that ends before anything came has attached the link.
 	before := m.Stats().Hubs[0].Partitions[0].Readers

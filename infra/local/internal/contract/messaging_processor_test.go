@@ -92,7 +92,7 @@ func TestEventHubsProcessor(t *testing.T) {
 }
 
 // process runs a Processor until it has seen n events.
-func process(t *testing.T, m *messaging, store azeventhubs.CheckpointStore, n int) map[string]int {
+func process(t *testing.T, m *emulated, store azeventhubs.CheckpointStore, n int) map[string]int {
 	t.Helper()
 	p, err := azeventhubs.NewProcessor(newConsumer(t, m, "relay"), store, &azeventhubs.ProcessorOptions{
 		LoadBalancingStrategy: azeventhubs.ProcessorStrategyGreedy, UpdateInterval: 50 * time.Millisecond,

@@ -51,7 +51,7 @@ func TestMessagingRestart(t *testing.T) {
 
 // fillBeforeRestart leaves a message in each state, and three events, and
 // returns the locked message.
-func fillBeforeRestart(t *testing.T, m *messaging) *azservicebus.ReceivedMessage {
+func fillBeforeRestart(t *testing.T, m *emulated) *azservicebus.ReceivedMessage {
 	t.Helper()
 	client, err := azservicebus.NewClientFromConnectionString(m.connection, nil)
 	must(t, "new client", err)

@@ -32,8 +32,8 @@ func messagingConfig() broker.Config {
 	}
 }
 
-// messaging is a broker behind a server on a free port.
-type messaging struct {
+// emulated is a broker behind a server on a free port.
+type emulated struct {
 	*broker.Broker
 	connection string
 	server     *amqp.Server
@@ -41,7 +41,7 @@ type messaging struct {
 }
 
 // startMessaging serves cfg until the test ends.
-func startMessaging(t *testing.T, cfg broker.Config) *messaging {
+func startMessaging(t *testing.T, cfg broker.Config) *emulated {
 	t.Helper()
 	s := store.NewMemory()
 	m := serveMessaging(t, cfg, s)
@@ -54,7 +54,7 @@ func startMessaging(t *testing.T, cfg broker.Config) *messaging {
 	return m
 }
 
-func serveMessaging(t *testing.T, cfg broker.Config, s store.Store) *messaging {
+func serveMessaging(t *testing.T, cfg broker.Config, s store.Store) *emulated {
 	t.Helper()
 	b, err := broker.New(cfg, s, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -64,7 +64,7 @@ func serveMessaging(t *testing.T, cfg broker.Config, s store.Store) *messaging {
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
-	m := &messaging{
+	m := &emulated{
 		Broker: b, connection: b.ConnectionString(l.Addr().String()),
 		server: amqp.NewServer(b, amqp.Options{}), served: make(chan error, 1),
 	}
@@ -72,7 +72,7 @@ func serveMessaging(t *testing.T, cfg broker.Config, s store.Store) *messaging {
 	return m
 }
 
-func (m *messaging) stop(t *testing.T) {
+func (m *emulated) stop(t *testing.T) {
 	t.Helper()
 	if err := m.server.Close(); err != nil {
 		t.Errorf("close the server: %v", err)
@@ -105,7 +105,7 @@ func closes(t *testing.T, what string, f func(context.Context) error) {
 	})
 }
 
-func (m *messaging) serviceBus(t *testing.T) *azservicebus.Client {
+func (m *emulated) serviceBus(t *testing.T) *azservicebus.Client {
 	t.Helper()
 	c, err := azservicebus.NewClientFromConnectionString(m.connection, &azservicebus.ClientOptions{
 		RetryOptions: azservicebus.RetryOptions{RetryDelay: 10 * time.Millisecond, MaxRetryDelay: 100 * time.Millisecond},
@@ -183,7 +183,7 @@ func must(t *testing.T, step string, err error) {
 }
 
 // eventually waits until ok holds of the broker's numbers.
-func (m *messaging) eventually(t *testing.T, ok func(broker.Stats) bool) {
+func (m *emulated) eventually(t *testing.T, ok func(broker.Stats) bool) {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -202,7 +202,7 @@ func (m *messaging) eventually(t *testing.T, ok func(broker.Stats) bool) {
 }
 
 // emptied waits until the queue has nothing, not even locked.
-func (m *messaging) emptied(t *testing.T) {
+func (m *emulated) emptied(t *testing.T) {
 	t.Helper()
 	m.eventually(t, func(s broker.Stats) bool { return s.Queues[0] == broker.QueueStats{Name: queueName} })
 }

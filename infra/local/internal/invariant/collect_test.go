@@ -23,9 +23,9 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
-	"github.com/fabrikam/drone-delivery/shared/servicebus"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -137,7 +137,7 @@ func (s *services) write(snapshot invariant.Snapshot) {
 // moves the first one to the dead letters.
 func (s *services) fill(now, later int) {
 	s.Helper()
-	sender := must(servicebus.Open(servicebus.Connection{ConnectionString: s.source.ServiceBus}, servicebus.Options{}))
+	sender := must(messaging.OpenSender(messaging.Connection{ConnectionString: s.source.ServiceBus}, messaging.Options{}))
 	defer func() {
 		if err := sender.Close(context.Background()); err != nil {
 			s.Error(err)

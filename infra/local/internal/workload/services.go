@@ -6,8 +6,8 @@ import (
 	"hash/fnv"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
-	"github.com/fabrikam/drone-delivery/shared/eventhubs"
 	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
 
@@ -15,7 +15,7 @@ import (
 // producer could put it, and to count what an operator would see. Close must
 // be called.
 type Services struct {
-	producer   *eventhubs.Producer
+	producer   *messaging.Producer
 	database   *cosmosdb.Database
 	quarantine *cosmosdb.Quarantine
 }
@@ -30,7 +30,7 @@ type Target struct {
 func OpenServices(t Target) (*Services, error) {
 	s := &Services{}
 	var err error
-	s.producer, err = eventhubs.Open(eventhubs.Connection{ConnectionString: t.EventHubs}, eventhubs.Options{Hub: t.EventHub})
+	s.producer, err = messaging.OpenProducer(messaging.Connection{ConnectionString: t.EventHubs}, t.EventHub, messaging.Options{})
 	if err != nil {
 		return nil, err
 	}

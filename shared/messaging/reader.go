@@ -1,4 +1,4 @@
-package eventhubs
+package messaging
 
 import (
 	"context"
@@ -23,25 +23,25 @@ type Reader struct {
 
 var _ relay.Reader = (*Reader)(nil)
 
-// OpenReader returns a Reader. It connects with its first operation. The
+// OpenReader returns a Reader of a hub. It connects with its first operation. The
 // consumer group must not be the trigger's, whose receivers would refuse any
 // other; $Default is always there.
-func OpenReader(c Connection, o Options, consumerGroup string) (*Reader, error) {
+func OpenReader(c Connection, hub, consumerGroup string, o Options) (*Reader, error) {
 	o, err := o.complete(c)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open Event Hubs: %w", err)
 	}
-	options := &azeventhubs.ConsumerClientOptions{ApplicationID: o.Application, RetryOptions: o.retry()}
+	options := &azeventhubs.ConsumerClientOptions{ApplicationID: o.Application, RetryOptions: o.hubRetry()}
 	var client *azeventhubs.ConsumerClient
 	if c.ConnectionString != "" {
-		client, err = azeventhubs.NewConsumerClientFromConnectionString(c.ConnectionString, o.Hub, consumerGroup, options)
+		client, err = azeventhubs.NewConsumerClientFromConnectionString(c.ConnectionString, hub, consumerGroup, options)
 	} else {
-		client, err = azeventhubs.NewConsumerClient(c.Namespace, o.Hub, consumerGroup, c.Credential, options)
+		client, err = azeventhubs.NewConsumerClient(c.Namespace, hub, consumerGroup, c.Credential, options)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open Event Hubs: %w", err)
 	}
-	return &Reader{client: client, hub: o.Hub, timeout: o.Timeout}, nil
+	return &Reader{client: client, hub: hub, timeout: o.Timeout}, nil
 }
 
 // Hub returns what the hub is at the moment.
@@ -52,7 +52,7 @@ func (r *Reader) Hub(ctx context.Context) (relay.Hub, error) {
 		return r.client.GetEventHubProperties(ctx, nil)
 	})
 	if err != nil {
-		return relay.Hub{}, judge.Fail(ctx, "read properties of hub", r.hub, err)
+		return relay.Hub{}, eventHubs.Fail(ctx, "read properties of hub", r.hub, err)
 	}
 	return relay.Hub{CreatedAt: properties.CreatedOn.UTC(), Partitions: properties.PartitionIDs}, nil
 }
@@ -69,7 +69,7 @@ func (r *Reader) extent(ctx context.Context, partition string) (relay.Extent, er
 		return r.client.GetPartitionProperties(ctx, partition, nil)
 	})
 	if err != nil {
-		return relay.Extent{}, judge.Fail(ctx, "read properties of partition", r.hub+"/"+partition, err)
+		return relay.Extent{}, eventHubs.Fail(ctx, "read properties of partition", r.hub+"/"+partition, err)
 	}
 	first, last := properties.BeginningSequenceNumber, properties.LastEnqueuedSequenceNumber
 	if properties.IsEmpty {
@@ -120,24 +120,24 @@ func (r *Reader) Between(ctx context.Context, partition string, after, before in
 		StartPosition: azeventhubs.StartPosition{SequenceNumber: &first, Inclusive: true},
 	})
 	if err != nil {
-		return nil, judge.Fail(ctx, "open partition", id, err)
+		return nil, eventHubs.Fail(ctx, "open partition", id, err)
 	}
 	received, err := client.ReceiveEvents(ctx, int(end-first), nil)
 	// The link is of no more use; that it can't be closed changes nothing.
 	_ = client.Close(ctx)
 	if err != nil {
-		return nil, judge.Fail(ctx, "read partition", id, err)
+		return nil, eventHubs.Fail(ctx, "read partition", id, err)
 	}
 	var events []relay.Event
 	for _, e := range received {
 		if e.SequenceNumber < before {
-			events = append(events, decode(e))
+			events = append(events, eventOf(e))
 		}
 	}
 	return events, nil
 }
 
-func decode(e *azeventhubs.ReceivedEventData) relay.Event {
+func eventOf(e *azeventhubs.ReceivedEventData) relay.Event {
 	out := relay.Event{SequenceNumber: e.SequenceNumber, Offset: e.Offset, Body: e.Body, Properties: e.Properties}
 	if e.EnqueuedTime != nil {
 		out.EnqueuedAt = *e.EnqueuedTime

@@ -1,4 +1,4 @@
-package amqpfailure
+package messaging
 
 import (
 	"context"
@@ -26,16 +26,16 @@ type codedError struct{ cause error }
 func (e codedError) Error() string { return "coded" }
 func (e codedError) Unwrap() error { return e.cause }
 
-func testJudge() *Judge {
-	return &Judge{
+func testJudge() *judge {
+	return &judge{
 		Refused: "refused", Absent: "absent", Full: "full", Disabled: "disabled", Busy: 7 * time.Second,
-		Conditions: map[amqp.ErrCond]Verdict{
+		Conditions: map[amqp.ErrCond]verdict{
 			"com.example:own":              {Kind: failure.Conflict, Advice: "own"},
 			"com.microsoft:argument-error": {Kind: failure.Permanent},
 		},
-		SDK: func(err error) (Verdict, bool) {
+		SDK: func(err error) (verdict, bool) {
 			var coded codedError
-			return Verdict{Kind: failure.Conflict, Advice: "by the SDK"}, errors.As(err, &coded)
+			return verdict{Kind: failure.Conflict, Advice: "by the SDK"}, errors.As(err, &coded)
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package eventhubs
+package messaging
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
-// TraceParent is the application property that holds an event's W3C trace
-// context.
+// TraceParent is the application property that holds the W3C trace context of an
+// event or a message.
 const TraceParent = "traceparent"
 
 // Producer puts events into the partitions of one hub, over one connection with
@@ -31,23 +31,29 @@ type Producer struct {
 
 var _ ingest.Producer = (*Producer)(nil)
 
-// Open returns a Producer. It connects with its first operation.
-func Open(c Connection, o Options) (*Producer, error) {
+// OpenProducer returns a Producer for a hub. It connects with its first operation.
+func OpenProducer(c Connection, hub string, o Options) (*Producer, error) {
 	o, err := o.complete(c)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open Event Hubs: %w", err)
 	}
-	options := &azeventhubs.ProducerClientOptions{ApplicationID: o.Application, RetryOptions: o.retry()}
+	options := &azeventhubs.ProducerClientOptions{ApplicationID: o.Application, RetryOptions: o.hubRetry()}
 	var client *azeventhubs.ProducerClient
 	if c.ConnectionString != "" {
-		client, err = azeventhubs.NewProducerClientFromConnectionString(c.ConnectionString, o.Hub, options)
+		client, err = azeventhubs.NewProducerClientFromConnectionString(c.ConnectionString, hub, options)
 	} else {
-		client, err = azeventhubs.NewProducerClient(c.Namespace, o.Hub, c.Credential, options)
+		client, err = azeventhubs.NewProducerClient(c.Namespace, hub, c.Credential, options)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open Event Hubs: %w", err)
 	}
-	return &Producer{client: client, hub: o.Hub, timeout: o.Timeout}, nil
+	return &Producer{client: client, hub: hub, timeout: o.Timeout}, nil
+}
+
+func (o Options) hubRetry() azeventhubs.RetryOptions {
+	return azeventhubs.RetryOptions{
+		MaxRetries: int32(o.Retries), RetryDelay: o.RetryDelay, MaxRetryDelay: o.MaxRetryDelay,
+	}
 }
 
 // Partitions returns the ids of the hub's partitions. They are read from the
@@ -63,7 +69,7 @@ func (p *Producer) Partitions(ctx context.Context) ([]string, error) {
 	defer cancel()
 	properties, err := p.client.GetEventHubProperties(ctx, nil)
 	if err != nil {
-		return nil, judge.Fail(ctx, "read properties of hub", p.hub, err)
+		return nil, eventHubs.Fail(ctx, "read properties of hub", p.hub, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,26 +88,26 @@ func (p *Producer) Send(ctx context.Context, partition string, events []message.
 	for rest := events; len(rest) > 0; {
 		batch, err := p.client.NewEventDataBatch(ctx, &azeventhubs.EventDataBatchOptions{PartitionID: &partition})
 		if err != nil {
-			return judge.Fail(ctx, "open batch for partition", id, err)
+			return eventHubs.Fail(ctx, "open batch for partition", id, err)
 		}
 		n := 0
 		for ; n < len(rest); n++ {
-			if err = batch.AddEventData(encode(rest[n]), nil); err != nil {
+			if err = batch.AddEventData(eventDataOf(rest[n]), nil); err != nil {
 				break
 			}
 		}
 		if err != nil && (n == 0 || !errors.Is(err, azeventhubs.ErrEventDataTooLarge)) {
-			return judge.Fail(ctx, "add event of "+rest[n].PartitionKey+" to a batch for partition", id, err)
+			return eventHubs.Fail(ctx, "add event of "+rest[n].PartitionKey+" to a batch for partition", id, err)
 		}
 		if err := p.client.SendEventDataBatch(ctx, batch, nil); err != nil {
-			return judge.Fail(ctx, "send to partition", id, err)
+			return eventHubs.Fail(ctx, "send to partition", id, err)
 		}
 		rest = rest[n:]
 	}
 	return nil
 }
 
-func encode(e message.Event) *azeventhubs.EventData {
+func eventDataOf(e message.Event) *azeventhubs.EventData {
 	contentType := "application/json"
 	out := &azeventhubs.EventData{Body: e.Body, ContentType: &contentType}
 	if e.TraceParent != "" {

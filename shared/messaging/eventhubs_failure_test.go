@@ -1,4 +1,4 @@
-package eventhubs
+package messaging
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ type statusError int
 func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
 func (e statusError) RPCCode() int  { return int(e) }
 
-func TestJudge(t *testing.T) {
+func TestEventHubs(t *testing.T) {
 	condition := func(c amqp.ErrCond) error { return &amqp.Error{Condition: c} }
 	cases := []struct {
 		name   string
@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			err := judge.Fail(t.Context(), "send to partition", "hub/0", fmt.Errorf("sdk: %w", c.err))
+			err := eventHubs.Fail(t.Context(), "send to partition", "hub/0", fmt.Errorf("sdk: %w", c.err))
 			if !failure.Is(err, c.kind) || failure.RetryAfter(err) != c.after || !errors.Is(err, c.err) {
 				t.Errorf("got %v of kind %v, delay %v", err, failure.KindOf(err), failure.RetryAfter(err))
 			}
@@ -59,20 +59,20 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatIsMissing(t *testing.T) {
+func TestOpenProducerSaysWhatIsMissing(t *testing.T) {
 	connection := "Endpoint=sb://127.0.0.1;SharedAccessKeyName=n;SharedAccessKey=c2VjcmV0"
 	for _, c := range []struct {
-		c Connection
-		o Options
+		c   Connection
+		hub string
 	}{
-		{Connection{ConnectionString: connection}, Options{}},
-		{Connection{ConnectionString: connection + ";EntityPath=other"}, Options{Hub: "hub"}},
-		{Connection{ConnectionString: "nonsense"}, Options{Hub: "hub"}},
-		{Connection{Namespace: "ns.servicebus.windows.net"}, Options{Hub: "hub"}},
-		{Connection{}, Options{Hub: "hub"}},
+		{Connection{ConnectionString: connection}, ""},
+		{Connection{ConnectionString: connection + ";EntityPath=other"}, "hub"},
+		{Connection{ConnectionString: "nonsense"}, "hub"},
+		{Connection{Namespace: "ns.servicebus.windows.net"}, "hub"},
+		{Connection{}, "hub"},
 	} {
-		if _, err := Open(c.c, c.o); err == nil {
-			t.Errorf("%+v with %+v was opened", c.c, c.o)
+		if _, err := OpenProducer(c.c, c.hub, Options{}); err == nil {
+			t.Errorf("%+v was opened for hub %q", c.c, c.hub)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package servicebus
+package messaging
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
-func TestJudge(t *testing.T) {
+func TestServiceBus(t *testing.T) {
 	condition := func(c amqp.ErrCond) error { return &amqp.Error{Condition: c} }
 	coded := func(c azservicebus.Code) error { return &azservicebus.Error{Code: c} }
 	cases := []struct {
@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			err := judge.Fail(t.Context(), "send to queue", "q", fmt.Errorf("sdk: %w", c.err))
+			err := serviceBus.Fail(t.Context(), "send to queue", "q", fmt.Errorf("sdk: %w", c.err))
 			if !failure.Is(err, c.kind) || failure.RetryAfter(err) != c.after || !errors.Is(err, c.err) {
 				t.Errorf("got %v of kind %v, delay %v", err, failure.KindOf(err), failure.RetryAfter(err))
 			}
@@ -85,11 +85,11 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatIsMissing(t *testing.T) {
+func TestOpenSenderSaysWhatIsMissing(t *testing.T) {
 	for _, c := range []Connection{
 		{}, {Namespace: "ns.servicebus.windows.net"}, {ConnectionString: "nonsense"},
 	} {
-		if _, err := Open(c, Options{}); err == nil {
+		if _, err := OpenSender(c, Options{}); err == nil {
 			t.Errorf("%+v was opened", c)
 		}
 	}

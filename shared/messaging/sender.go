@@ -1,4 +1,4 @@
-package servicebus
+package messaging
 
 import (
 	"context"
@@ -7,51 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
 )
-
-// TraceParent is the application property that holds a message's W3C trace
-// context.
-const TraceParent = "traceparent"
-
-// Connection says where the namespace is and how to get in: either
-// ConnectionString (the emulator), or Namespace and Credential.
-type Connection struct {
-	ConnectionString string
-	Namespace        string // fully qualified, such as name.servicebus.windows.net
-	Credential       azcore.TokenCredential
-}
-
-// Options are the options of a Sender. Zero fields take their defaults.
-type Options struct {
-	Timeout time.Duration // of one Send with its retries: 10 s
-	// Retries is how often the SDK tries again: 3; a negative number means
-	// never.
-	Retries int
-	// RetryDelay is the first delay between tries, MaxRetryDelay the longest:
-	// 100 ms and 2 s.
-	RetryDelay, MaxRetryDelay time.Duration
-	// Application names this process to the service, in up to 24 characters without
-	// spaces; "" does not.
-	Application string
-}
-
-func (o Options) withDefaults() Options {
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.RetryDelay <= 0 {
-		o.RetryDelay = 100 * time.Millisecond
-	}
-	if o.MaxRetryDelay <= 0 {
-		o.MaxRetryDelay = 2 * time.Second
-	}
-	return o
-}
 
 // Sender sends to the queues of a namespace over one connection, with one link
 // per queue. It is safe for concurrent use. Close must be called.
@@ -64,21 +24,20 @@ type Sender struct {
 	closed  bool
 }
 
-// Open returns a Sender. It connects with the first Send.
-func Open(c Connection, o Options) (*Sender, error) {
-	o = o.withDefaults()
+// OpenSender returns a Sender. It connects with the first Send.
+func OpenSender(c Connection, o Options) (*Sender, error) {
+	o, err := o.complete(c)
+	if err != nil {
+		return nil, fmt.Errorf("open Service Bus: %w", err)
+	}
 	options := &azservicebus.ClientOptions{ApplicationID: o.Application, RetryOptions: azservicebus.RetryOptions{
 		MaxRetries: int32(o.Retries), RetryDelay: o.RetryDelay, MaxRetryDelay: o.MaxRetryDelay,
 	}}
 	var client *azservicebus.Client
-	var err error
-	switch {
-	case c.ConnectionString != "":
+	if c.ConnectionString != "" {
 		client, err = azservicebus.NewClientFromConnectionString(c.ConnectionString, options)
-	case c.Namespace != "" && c.Credential != nil:
+	} else {
 		client, err = azservicebus.NewClient(c.Namespace, c.Credential, options)
-	default:
-		err = errors.New("neither a connection string nor a namespace with a credential")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open Service Bus: %w", err)
@@ -98,7 +57,7 @@ func (s *Sender) Send(ctx context.Context, messages ...message.Queued) error {
 		if err != nil {
 			return err
 		}
-		if err := send(ctx, sender, g); err != nil {
+		if err := sendBatches(ctx, sender, g); err != nil {
 			return err
 		}
 	}
@@ -137,31 +96,31 @@ func group(messages []message.Queued) []*target {
 	return targets
 }
 
-// send sends the messages of one target in batches, each as full as can be.
-func send(ctx context.Context, sender *azservicebus.Sender, t *target) error {
+// sendBatches sends the messages of one target in batches, each as full as can be.
+func sendBatches(ctx context.Context, sender *azservicebus.Sender, t *target) error {
 	for rest := t.messages; len(rest) > 0; {
 		batch, err := sender.NewMessageBatch(ctx, nil)
 		if err != nil {
-			return judge.Fail(ctx, "open batch for queue", t.queue, err)
+			return serviceBus.Fail(ctx, "open batch for queue", t.queue, err)
 		}
 		n := 0
 		for ; n < len(rest); n++ {
-			if err = batch.AddMessage(encode(rest[n]), nil); err != nil {
+			if err = batch.AddMessage(messageOf(rest[n]), nil); err != nil {
 				break
 			}
 		}
 		if err != nil && (n == 0 || !errors.Is(err, azservicebus.ErrMessageTooLarge)) {
-			return judge.Fail(ctx, "add message "+rest[n].MessageID+" to a batch for queue", t.queue, err)
+			return serviceBus.Fail(ctx, "add message "+rest[n].MessageID+" to a batch for queue", t.queue, err)
 		}
 		if err := sender.SendMessageBatch(ctx, batch, nil); err != nil {
-			return judge.Fail(ctx, "send to queue", t.queue, err)
+			return serviceBus.Fail(ctx, "send to queue", t.queue, err)
 		}
 		rest = rest[n:]
 	}
 	return nil
 }
 
-func encode(m message.Queued) *azservicebus.Message {
+func messageOf(m message.Queued) *azservicebus.Message {
 	contentType := "application/json"
 	out := &azservicebus.Message{Body: m.Body, MessageID: &m.MessageID, ContentType: &contentType}
 	if !m.At.IsZero() {

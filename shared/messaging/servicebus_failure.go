@@ -1,4 +1,4 @@
-package servicebus
+package messaging
 
 import (
 	"errors"
@@ -8,49 +8,48 @@ import (
 	"github.com/Azure/go-amqp"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/failure/amqpfailure"
 )
 
 const (
-	refused = "the key or the token is refused: give the identity the role Azure Service Bus Data Sender, or check the connection string"
-	absent  = "the queue does not exist: deploy it, or start the local runtime with it"
+	queueRefused = "the key or the token is queueRefused: give the identity the role Azure Service Bus Data Sender, or check the connection string"
+	queueAbsent  = "the queue does not exist: deploy it, or start the local runtime with it"
 )
 
-// judge is the only place that decides what kind of failure an answer of Service
+// serviceBus is the only place that decides what kind of failure an answer of Service
 // Bus is.
-var judge = &amqpfailure.Judge{
-	Refused:  refused,
-	Absent:   absent,
+var serviceBus = &judge{
+	Refused:  queueRefused,
+	Absent:   queueAbsent,
 	Full:     "the queue is full",
 	Disabled: "the queue is disabled: enable it",
 	// https://learn.microsoft.com/azure/service-bus-messaging/service-bus-throttling
 	Busy: 10 * time.Second,
-	Conditions: map[amqp.ErrCond]amqpfailure.Verdict{
+	Conditions: map[amqp.ErrCond]verdict{
 		"com.microsoft:argument-out-of-range":    {Kind: failure.Invalid},
 		"com.microsoft:message-lock-lost":        {Kind: failure.Conflict},
 		"com.microsoft:entity-already-exists":    {Kind: failure.Conflict},
 		"com.microsoft:session-cannot-be-locked": {Kind: failure.Conflict},
 	},
-	SDK: bySDK,
+	SDK: serviceBusSDK,
 }
 
-// byCode judges the errors that the SDK has judged before.
-var byCode = map[azservicebus.Code]amqpfailure.Verdict{
-	azservicebus.CodeUnauthorizedAccess: {Kind: failure.Permanent, Advice: refused},
-	azservicebus.CodeNotFound:           {Kind: failure.Permanent, Advice: absent},
+// queueCodes judges the errors that the SDK has judged before.
+var queueCodes = map[azservicebus.Code]verdict{
+	azservicebus.CodeUnauthorizedAccess: {Kind: failure.Permanent, Advice: queueRefused},
+	azservicebus.CodeNotFound:           {Kind: failure.Permanent, Advice: queueAbsent},
 	azservicebus.CodeLockLost:           {Kind: failure.Conflict},
 	azservicebus.CodeTimeout:            {Kind: failure.Transient},
 	azservicebus.CodeConnectionLost:     {Kind: failure.Transient},
 	azservicebus.CodeClosed:             {Kind: failure.Transient},
 }
 
-func bySDK(err error) (amqpfailure.Verdict, bool) {
+func serviceBusSDK(err error) (verdict, bool) {
 	if errors.Is(err, azservicebus.ErrMessageTooLarge) {
-		return amqpfailure.Verdict{Kind: failure.Invalid}, true
+		return verdict{Kind: failure.Invalid}, true
 	}
 	var coded *azservicebus.Error
 	if errors.As(err, &coded) {
-		return byCode[coded.Code], true
+		return queueCodes[coded.Code], true
 	}
-	return amqpfailure.Verdict{}, false
+	return verdict{}, false
 }

@@ -1,4 +1,4 @@
-package servicebus
+package messaging
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func (s *Sender) DrainUndeliverable(ctx context.Context, queue string, keep func
 	defer cancel()
 	receiver, err := s.client.NewReceiverForQueue(queue, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
 	if err != nil {
-		return 0, judge.Fail(ctx, "open dead letters of queue", queue, err)
+		return 0, serviceBus.Fail(ctx, "open dead letters of queue", queue, err)
 	}
 	n, err := drain(ctx, receiver, queue, keep)
 	// The link is of no more use; that it can't be closed changes nothing.
@@ -45,7 +45,7 @@ func (s *Sender) DrainUndeliverable(ctx context.Context, queue string, keep func
 func drain(ctx context.Context, r *azservicebus.Receiver, queue string, keep func(context.Context, quarantine.Message) error) (kept int, err error) {
 	waiting, err := r.PeekMessages(ctx, peeked, nil)
 	if err != nil {
-		return 0, judge.Fail(ctx, "look at dead letters of queue", queue, err)
+		return 0, serviceBus.Fail(ctx, "look at dead letters of queue", queue, err)
 	}
 	left := 0
 	for _, m := range waiting {
@@ -58,7 +58,7 @@ func drain(ctx context.Context, r *azservicebus.Receiver, queue string, keep fun
 	}
 	messages, err := r.ReceiveMessages(ctx, len(waiting), &azservicebus.ReceiveMessagesOptions{TimeAfterFirstMessage: gathering})
 	if err != nil {
-		return 0, judge.Fail(ctx, "receive dead letters of queue", queue, err)
+		return 0, serviceBus.Fail(ctx, "receive dead letters of queue", queue, err)
 	}
 	var errs []error
 	for _, m := range messages {
@@ -72,7 +72,7 @@ func drain(ctx context.Context, r *azservicebus.Receiver, queue string, keep fun
 			}
 		}
 		if err != nil {
-			errs = append(errs, judge.Fail(ctx, "settle dead letter "+m.MessageID+" of queue", queue, err))
+			errs = append(errs, serviceBus.Fail(ctx, "settle dead letter "+m.MessageID+" of queue", queue, err))
 		}
 	}
 	return kept, errors.Join(errs...)

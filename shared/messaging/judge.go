@@ -1,7 +1,10 @@
-// Package amqpfailure judges the errors that Service Bus and Event Hubs have in
-// common: both speak AMQP 1.0, with the same error conditions. What only one of
-// them says, its adapter adds.
-package amqpfailure
+// Package messaging is the adapter to Azure's two messaging services, whose SDKs
+// both speak AMQP 1.0: it puts events into an Event Hubs hub (Producer), reads
+// again what the trigger has skipped (Reader), and sends messages to Service Bus
+// queues (Sender). What an error means is judged in one place (judge.go), with
+// what only one of the services says beside it (eventhubs_failure.go,
+// servicebus_failure.go).
+package messaging
 
 import (
 	"context"
@@ -14,8 +17,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
-// Verdict is what an error means. The zero Verdict is a transient failure.
-type Verdict struct {
+// verdict is what an error means. The zero verdict is a transient failure.
+type verdict struct {
 	Kind failure.Kind
 	// After is how long to wait before the next attempt; 0 if nothing is said.
 	After time.Duration
@@ -23,9 +26,9 @@ type Verdict struct {
 	Advice string
 }
 
-// Judge judges the errors of one service. It is read only and so safe for
+// judge judges the errors of one service. It is read only and so safe for
 // concurrent use.
-type Judge struct {
+type judge struct {
 	// Refused and Absent are for a caller without the right and for an entity
 	// that does not exist; both are permanent.
 	Refused, Absent string
@@ -35,16 +38,16 @@ type Judge struct {
 	// busy, or takes nothing at present.
 	Busy time.Duration
 	// Conditions are those that only this service has, or means differently.
-	Conditions map[amqp.ErrCond]Verdict
+	Conditions map[amqp.ErrCond]verdict
 	// SDK judges the SDK's own errors, and reports whether err is one. It must
 	// not be nil.
-	SDK func(err error) (Verdict, bool)
+	SDK func(err error) (verdict, bool)
 }
 
 // Fail turns an error of the SDK into a *failure.Error for the operation op on
 // the thing id, with the cause of ctx's end if it has ended. What nobody knows
 // is transient.
-func (j *Judge) Fail(ctx context.Context, op, id string, err error) error {
+func (j *judge) Fail(ctx context.Context, op, id string, err error) error {
 	v := j.verdict(err)
 	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -55,7 +58,7 @@ func (j *Judge) Fail(ctx context.Context, op, id string, err error) error {
 	return &failure.Error{Kind: v.Kind, Op: op, ID: id, RetryAfter: v.After, Err: err}
 }
 
-func (j *Judge) verdict(err error) Verdict {
+func (j *judge) verdict(err error) verdict {
 	// The condition says more than the SDK's code, where it can be seen.
 	var remote *amqp.Error
 	if errors.As(err, &remote) {
@@ -69,35 +72,35 @@ func (j *Judge) verdict(err error) Verdict {
 	// Credentials that will never work say so.
 	var never interface{ NonRetriable() }
 	if errors.As(err, &never) {
-		return Verdict{Kind: failure.Permanent, Advice: j.Refused}
+		return verdict{Kind: failure.Permanent, Advice: j.Refused}
 	}
-	return Verdict{}
+	return verdict{}
 }
 
 // byCondition judges what the service itself says; see
 // https://learn.microsoft.com/azure/service-bus-messaging/service-bus-amqp-troubleshoot,
 // which holds for both services.
-func (j *Judge) byCondition(condition amqp.ErrCond) (Verdict, bool) {
+func (j *judge) byCondition(condition amqp.ErrCond) (verdict, bool) {
 	if v, ok := j.Conditions[condition]; ok {
 		return v, true
 	}
 	switch condition {
 	case amqp.ErrCondUnauthorizedAccess:
-		return Verdict{Kind: failure.Permanent, Advice: j.Refused}, true
+		return verdict{Kind: failure.Permanent, Advice: j.Refused}, true
 	case amqp.ErrCondNotFound:
-		return Verdict{Kind: failure.Permanent, Advice: j.Absent}, true
+		return verdict{Kind: failure.Permanent, Advice: j.Absent}, true
 	case amqp.ErrCondNotAllowed:
-		return Verdict{Kind: failure.Permanent}, true
+		return verdict{Kind: failure.Permanent}, true
 	case amqp.ErrCondMessageSizeExceeded, amqp.ErrCondDecodeError, "com.microsoft:argument-error":
-		return Verdict{Kind: failure.Invalid}, true
+		return verdict{Kind: failure.Invalid}, true
 	case amqp.ErrCondResourceLimitExceeded:
-		return Verdict{Kind: failure.Transient, After: j.Busy, Advice: j.Full}, true
+		return verdict{Kind: failure.Transient, After: j.Busy, Advice: j.Full}, true
 	case "com.microsoft:entity-disabled":
-		return Verdict{Kind: failure.Transient, After: j.Busy, Advice: j.Disabled}, true
+		return verdict{Kind: failure.Transient, After: j.Busy, Advice: j.Disabled}, true
 	case "com.microsoft:server-busy":
-		return Verdict{Kind: failure.Transient, After: j.Busy}, true
+		return verdict{Kind: failure.Transient, After: j.Busy}, true
 	case "com.microsoft:operation-cancelled", "com.microsoft:timeout":
-		return Verdict{Kind: failure.Transient}, true
+		return verdict{Kind: failure.Transient}, true
 	}
-	return Verdict{}, false
+	return verdict{}, false
 }

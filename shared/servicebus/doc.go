@@ -1,2 +1,0 @@
-// Package servicebus sends messages to Azure Service Bus queues.
-package servicebus
