@@ -13,7 +13,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
-	"github.com/fabrikam/drone-delivery/shared/ratelimit"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
@@ -22,7 +21,7 @@ import (
 type gate struct {
 	verifier *auth.Verifier // nil unless callers have tokens
 	keys     *auth.Keys
-	limiter  *ratelimit.Limiter // nil without a limit
+	limiter  *auth.Limiter // nil without a limit
 	logger   *slog.Logger
 }
 
@@ -30,7 +29,7 @@ type gate struct {
 func newGate(s settings.Settings, logger *slog.Logger, now func() time.Time) (*gate, error) {
 	g := &gate{logger: logger}
 	if s.RateLimit.PerSecond > 0 {
-		g.limiter = ratelimit.New(s.RateLimit.PerSecond, s.RateLimit.Burst, now)
+		g.limiter = auth.NewLimiter(s.RateLimit.PerSecond, s.RateLimit.Burst, now)
 	}
 	if s.Auth.Mode != settings.AuthEntra {
 		return g, nil

@@ -12,8 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/fabrikam/drone-delivery/shared/transit"
 )
 
 // maxDocument bounds what is read of an issuer, in bytes: Entra ID's documents
@@ -127,7 +125,7 @@ func safe(address string) error {
 		return err
 	case u.Host == "":
 		return fmt.Errorf("%.200q is no URL", address)
-	case transit.Safe(u):
+	case SafeAddress(u):
 		return nil
 	}
 	return fmt.Errorf("%.200q is neither https nor on this machine", address)

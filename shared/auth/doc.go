@@ -1,6 +1,7 @@
 // Package auth finds out who calls, and says who we are: it checks the access
 // tokens of Microsoft Entra ID, and gets the ones that this app calls others
-// with.
+// with. It also limits how many requests each caller may send (Limiter), and says
+// to which addresses a token may go (SafeAddress).
 //
 // A token is checked by its signature, with the keys that its issuer publishes,
 // and by its issuer, its audience and its time. App Service authentication does
@@ -18,5 +19,5 @@
 //
 // Reading order: verify.go (the token), keys.go (the issuer's keys), discovery.go
 // (where they are found), tokens.go (our own tokens), fetcher.go (how both are
-// kept).
+// kept), limiter.go, transit.go.
 package auth

@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
-	"github.com/fabrikam/drone-delivery/shared/transit"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -75,7 +75,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("backend %s: %q is no base URL", name, base)
 		}
-		if cfg.Token != nil && !transit.Safe(u) {
+		if cfg.Token != nil && !auth.SafeAddress(u) {
 			return nil, fmt.Errorf("backend %s: a token must not go to %q, where anyone on the way could read it", name, base)
 		}
 		c.backends[name] = strings.TrimRight(base, "/")

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fabrikam/drone-delivery/shared/transit"
+	"github.com/fabrikam/drone-delivery/shared/auth"
 )
 
 // ports are the variables that carry the handler's port, the newer first.
@@ -108,7 +108,7 @@ func backendsAt(hostname string) string {
 	if name, _, err := net.SplitHostPort(hostname); err == nil {
 		host = name
 	}
-	if transit.Loopback(host) {
+	if auth.Loopback(host) {
 		return "http://" + hostname + "/api"
 	}
 	return "https://" + hostname + "/api"

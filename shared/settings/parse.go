@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/fabrikam/drone-delivery/shared/transit"
+	"github.com/fabrikam/drone-delivery/shared/auth"
 )
 
 // parser reads one variable into the settings. allowed says in words what it
@@ -107,7 +107,7 @@ func safe(field func(*Settings) *string) parser {
 		if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 			return errors.New("is not such a URL")
 		}
-		if !transit.Safe(u) {
+		if !auth.SafeAddress(u) {
 			return errors.New("is not safe from being read on its way")
 		}
 		*field(s) = value

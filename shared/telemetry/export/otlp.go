@@ -15,7 +15,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/fabrikam/drone-delivery/shared/transit"
+	"github.com/fabrikam/drone-delivery/shared/auth"
 )
 
 // endpoint reports whether the environment says where a signal goes. The
@@ -103,7 +103,7 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (b *bearer) token(r *http.Request) (string, error) {
-	if !transit.Safe(r.URL) {
+	if !auth.SafeAddress(r.URL) {
 		return "", errPlain
 	}
 	t, err := b.credential.GetToken(r.Context(), policy.TokenRequestOptions{Scopes: []string{b.scope}})

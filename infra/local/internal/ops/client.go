@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/transit"
 )
 
 // ErrNotServed is returned when nobody answers at the app's address.
@@ -50,7 +50,7 @@ func NewClient(app string, secret Secret) (*Client, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%q is no URL of an app; use http://host:port or https://host", app)
 	}
-	if (secret.Key != "" || secret.Token != nil) && !transit.Safe(u) {
+	if (secret.Key != "" || secret.Token != nil) && !auth.SafeAddress(u) {
 		return nil, fmt.Errorf("%q: a key or a token must not go there, where anyone on the way could read it; use https", app)
 	}
 	base := strings.TrimSuffix(strings.TrimRight(app, "/"), "/api")

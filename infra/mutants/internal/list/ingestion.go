@@ -55,15 +55,15 @@ var ingestion = []mutant.Mutant{
 	},
 	{
 		Name: "one-caller-takes-all", Breaks: "A caller may send as many requests as it likes.",
-		File:   "shared/ratelimit/ratelimit.go",
+		File:   "shared/auth/limiter.go",
 		Before: "r.CancelAt(now)\n\treturn wait, false", After: "r.CancelAt(now)\n\treturn 0, true",
-		Tests: in("./shared/ratelimit"),
+		Tests: in("./shared/auth"),
 	},
 	{
 		Name: "refused-requests-count", Breaks: "A request that is refused for the rate of its caller delays the next one.",
-		File:   "shared/ratelimit/ratelimit.go",
+		File:   "shared/auth/limiter.go",
 		Before: "\tr.CancelAt(now)\n", After: "",
-		Tests: in("./shared/ratelimit"),
+		Tests: in("./shared/auth"),
 	},
 	{
 		Name: "pickup-without-a-horizon", Breaks: "A pickup is taken however far ahead it is.",

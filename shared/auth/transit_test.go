@@ -1,13 +1,13 @@
-package transit_test
+package auth_test
 
 import (
 	"net/url"
 	"testing"
 
-	"github.com/fabrikam/drone-delivery/shared/transit"
+	"github.com/fabrikam/drone-delivery/shared/auth"
 )
 
-func TestSafe(t *testing.T) {
+func TestSafeAddress(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://example.com/a":       true,
 		"https://127.0.0.1":           true,
@@ -28,7 +28,7 @@ func TestSafe(t *testing.T) {
 		if err != nil {
 			u = &url.URL{}
 		}
-		if got := transit.Safe(u); got != want {
+		if got := auth.SafeAddress(u); got != want {
 			t.Errorf("%s: %t", address, got)
 		}
 	}

@@ -1,6 +1,4 @@
-// Package ratelimit keeps one caller from taking what belongs to all: it limits
-// how many requests each may send to this process.
-package ratelimit
+package auth
 
 import (
 	"hash/maphash"
@@ -12,8 +10,8 @@ import (
 )
 
 const (
-	// shards keep callers from waiting for each other's lock. A power of two.
-	shards = 64
+	// limiterShards keep callers from waiting for each other's lock. A power of two.
+	limiterShards = 64
 	// maxCallers bounds the callers of one generation of one shard: a million
 	// of them in all, at some hundred bytes each.
 	maxCallers = 8192
@@ -33,21 +31,21 @@ type Limiter struct {
 	now       func() time.Time
 	seed      maphash.Seed
 	most      int // maxCallers
-	shards    [shards]shard
+	shards    [limiterShards]limiterShard
 }
 
-// shard is the part of the callers that share a lock. What is in use moves to
+// limiterShard is the part of the callers that share a lock. What is in use moves to
 // recent; when that is full, or a bucket's fill time old, it becomes former, and
 // what was former is forgotten.
-type shard struct {
+type limiterShard struct {
 	mu             sync.Mutex
 	recent, former map[string]*rate.Limiter
 	since          time.Time // that recent was begun
 }
 
-// New returns a limiter that lets perSecond requests of each caller through, and
+// NewLimiter returns a limiter that lets perSecond requests of each caller through, and
 // burst at once. Both must be positive.
-func New(perSecond float64, burst int, now func() time.Time) *Limiter {
+func NewLimiter(perSecond float64, burst int, now func() time.Time) *Limiter {
 	fill := float64(burst) / perSecond * float64(time.Second)
 	return &Limiter{
 		perSecond: rate.Limit(perSecond), burst: burst, now: now, seed: maphash.MakeSeed(), most: maxCallers,
@@ -68,7 +66,7 @@ func (l *Limiter) Admit(caller string) (wait time.Duration, ok bool) {
 }
 
 func (l *Limiter) bucket(caller string, now time.Time) *rate.Limiter {
-	s := &l.shards[maphash.String(l.seed, caller)%shards]
+	s := &l.shards[maphash.String(l.seed, caller)%limiterShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.recent == nil || len(s.recent) >= l.most || now.Sub(s.since) >= l.fill {

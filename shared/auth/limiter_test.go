@@ -1,4 +1,4 @@
-package ratelimit
+package auth
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func want(t *testing.T, l *Limiter, caller string, wait time.Duration) {
 
 func TestBurstAndRate(t *testing.T) {
 	var c clock
-	l := New(2, 3, c.now)
+	l := NewLimiter(2, 3, c.now)
 	for range 3 {
 		want(t, l, "ada", 0)
 	}
@@ -48,7 +48,7 @@ func TestBurstAndRate(t *testing.T) {
 // the others.
 func TestForgettingGivesNothing(t *testing.T) {
 	var c clock
-	l := New(1, 10, c.now)
+	l := NewLimiter(1, 10, c.now)
 	var admitted int
 	const seconds = 100
 	for range seconds {
@@ -69,7 +69,7 @@ func TestForgettingGivesNothing(t *testing.T) {
 // don't take all memory.
 func TestMemoryIsBounded(t *testing.T) {
 	var c clock
-	l := New(1, 10, c.now)
+	l := NewLimiter(1, 10, c.now)
 	kept := func() (n int) {
 		for i := range l.shards {
 			s := &l.shards[i]
@@ -78,25 +78,25 @@ func TestMemoryIsBounded(t *testing.T) {
 		return n
 	}
 	l.most = 100
-	for n := range 3 * shards * l.most {
+	for n := range 3 * limiterShards * l.most {
 		l.Admit(fmt.Sprint(n))
 	}
-	if n := kept(); n > 2*shards*l.most || n < shards*l.most {
-		t.Errorf("%d callers are kept, want up to %d", n, 2*shards*l.most)
+	if n := kept(); n > 2*limiterShards*l.most || n < limiterShards*l.most {
+		t.Errorf("%d callers are kept, want up to %d", n, 2*limiterShards*l.most)
 	}
 	for range 2 { // every shard is asked, twice in a bucket's fill time
 		c.advance(10 * time.Second)
-		for n := range 20 * shards {
+		for n := range 20 * limiterShards {
 			l.Admit(fmt.Sprint(n))
 		}
 	}
-	if n := kept(); n > 2*20*shards {
+	if n := kept(); n > 2*20*limiterShards {
 		t.Errorf("%d callers are kept after a while", n)
 	}
 }
 
 func TestSlowestRate(t *testing.T) {
-	l := New(1e-9, 1_000_000, (&clock{}).now)
+	l := NewLimiter(1e-9, 1_000_000, (&clock{}).now)
 	if l.fill < 100*365*24*time.Hour {
 		t.Errorf("a bucket fills in %v", l.fill)
 	}
@@ -104,7 +104,7 @@ func TestSlowestRate(t *testing.T) {
 }
 
 func TestConcurrentCallers(t *testing.T) {
-	l := New(1e-3, 100, (&clock{}).now)
+	l := NewLimiter(1e-3, 100, (&clock{}).now)
 	var wg sync.WaitGroup
 	var admitted atomic.Int64
 	for range 8 {
@@ -130,7 +130,7 @@ func BenchmarkAdmit(b *testing.B) {
 		for i := range names {
 			names[i] = fmt.Sprintf("00000000-0000-0000-0000-0000000000aa/00000000-0000-0000-0000-%012d", i)
 		}
-		l := New(1e6, 1_000_000, time.Now)
+		l := NewLimiter(1e6, 1_000_000, time.Now)
 		b.Run(fmt.Sprintf("callers=%d/alone", callers), func(b *testing.B) {
 			b.ReportAllocs()
 			for n := range b.N {

@@ -1,15 +1,12 @@
-// Package transit says which addresses are safe from those on the way: what goes
-// there, such as a token, is read by nobody else, and what comes from there is
-// changed by nobody else.
-package transit
+package auth
 
 import (
 	"net"
 	"net/url"
 )
 
-// Safe reports whether a URL is https, or http to this machine.
-func Safe(u *url.URL) bool {
+// SafeAddress reports whether a URL is https, or http to this machine.
+func SafeAddress(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && Loopback(u.Hostname())
 }
 
