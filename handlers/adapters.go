@@ -16,7 +16,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
-	"github.com/fabrikam/drone-delivery/shared/notify/webhook"
+	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
@@ -34,7 +34,7 @@ type adapters struct {
 	database *cosmosdb.Database
 	tokens   *auth.Tokens // for the backends; nil when they want none
 	backends *backendclient.Client
-	receiver *webhook.Receiver // nil when nobody is to be told
+	receiver *notify.Webhook // nil when nobody is to be told
 	stores   stores
 }
 

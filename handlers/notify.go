@@ -11,8 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
-	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
-	"github.com/fabrikam/drone-delivery/shared/notify/webhook"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -25,15 +23,15 @@ const noticePatience = 4
 
 // openReceiver returns who is told of transactions that come to rest, nil when
 // nobody is.
-func openReceiver(s settings.Settings, logger *slog.Logger) (*webhook.Receiver, error) {
+func openReceiver(s settings.Settings, logger *slog.Logger) (*notify.Webhook, error) {
 	if !s.Notify.On() {
 		return nil, nil
 	}
-	var keys []standardwebhooks.Key
+	var keys []notify.SigningKey
 	var errs []error
 	for _, secret := range []settings.Secret{s.Notify.Key, s.Notify.PreviousKey} {
 		if secret.Set() {
-			key, err := standardwebhooks.ParseKey(secret.Reveal())
+			key, err := notify.ParseSigningKey(secret.Reveal())
 			keys, errs = append(keys, key), append(errs, err)
 		}
 	}
@@ -41,9 +39,9 @@ func openReceiver(s settings.Settings, logger *slog.Logger) (*webhook.Receiver, 
 		return nil, err
 	}
 	logger.Info("notices are sent", "url", s.Notify.URL, "key", keys[0].Public())
-	return webhook.New(webhook.Config{
+	return notify.NewWebhook(notify.WebhookConfig{
 		URL: s.Notify.URL, Application: telemetry.Process(), Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
-		Concurrency: s.Notify.Concurrency, Breaker: webhook.Breaker(s.Backends.Breaker), Now: time.Now, Log: logger,
+		Concurrency: s.Notify.Concurrency, Breaker: notify.Breaker(s.Backends.Breaker), Now: time.Now, Log: logger,
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -66,7 +67,7 @@ func classify(a answer, now time.Time) workflow.Outcome {
 	o := workflow.Outcome{
 		Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Status: a.status, Type: codeStatus,
 		Message:    fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)),
-		RetryAfter: retryAfter(a.header.Get("Retry-After"), now),
+		RetryAfter: failure.ParseRetryAfter(a.header.Get("Retry-After"), now),
 	}
 	if isWord {
 		o.Type, o.Message = p.Type, short(p.Error())

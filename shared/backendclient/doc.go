@@ -3,6 +3,5 @@
 // had an effect; that is the workflow's business. A Guard before the Client
 // limits the calls to each backend, and breaks the circuit to one that is down.
 //
-// Reading order: client.go (the call), classify.go (the verdict), retryafter.go,
-// guard.go (the limits for each backend).
+// Reading order: client.go (the call), classify.go (the verdict), guard.go (the limits for each backend).
 package backendclient

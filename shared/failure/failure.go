@@ -5,6 +5,8 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -79,4 +81,19 @@ func RetryAfter(err error) time.Duration {
 		return e.RetryAfter
 	}
 	return 0
+}
+
+// MaxRetryAfter bounds what a service may ask to wait.
+const MaxRetryAfter = 24 * time.Hour
+
+// ParseRetryAfter reads the header Retry-After: seconds or a date (RFC 9110, section
+// 10.2.3), up to MaxRetryAfter. What is neither counts as 0, as does the past.
+func ParseRetryAfter(header string, now time.Time) time.Duration {
+	var d time.Duration
+	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
+		d = time.Duration(seconds) * time.Second
+	} else if date, err := http.ParseTime(header); err == nil {
+		d = date.Sub(now)
+	}
+	return min(max(0, d), MaxRetryAfter)
 }

@@ -6,7 +6,8 @@
 // it: whatever becomes of the message, Sweep finds an outbox that is overdue.
 //
 // Reading order: notify.go (one message), outbox.go (what is written), event.go
-// (what is sent). The package webhook sends, standardwebhooks signs.
+// (what is sent), webhook.go with gate.go (the receiver behind an HTTP endpoint),
+// signature.go.
 package notify
 
 import (

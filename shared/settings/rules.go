@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/mint"
-	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
+	"github.com/fabrikam/drone-delivery/shared/notify"
 )
 
 // Rule is a relation that must hold between settings.
@@ -96,6 +96,6 @@ func mints(keys Secret) bool {
 // signs reports whether a secret is a signing key, if it is anything. It is a
 // rule and no parser, since a parser's fault shows the value.
 func signs(key Secret) bool {
-	_, err := standardwebhooks.ParseKey(key.Reveal())
+	_, err := notify.ParseSigningKey(key.Reveal())
 	return err == nil || !key.Set()
 }

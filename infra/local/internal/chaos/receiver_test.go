@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
-	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
+	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // tell posts news until the receiver has taken it, as the app does.
 func tell(t *testing.T, r *receiver, id string) {
 	t.Helper()
-	key, err := standardwebhooks.ParseKey("whsk_" + base64.StdEncoding.EncodeToString(r.seed))
+	key, err := notify.ParseSigningKey("whsk_" + base64.StdEncoding.EncodeToString(r.seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func tell(t *testing.T, r *receiver, id string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := standardwebhooks.Sign(req.Header, id, time.Now(), []byte(body), key); err != nil {
+		if err := notify.Sign(req.Header, id, time.Now(), []byte(body), key); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := http.DefaultClient.Do(req)

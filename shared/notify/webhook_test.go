@@ -1,4 +1,4 @@
-package webhook_test
+package notify_test
 
 import (
 	"context"
@@ -20,15 +20,13 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/notify"
-	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
-	"github.com/fabrikam/drone-delivery/shared/notify/webhook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func key(t *testing.T, seed string) standardwebhooks.Key {
+func key(t *testing.T, seed string) notify.SigningKey {
 	t.Helper()
-	k, err := standardwebhooks.ParseKey("whsk_" + base64.StdEncoding.EncodeToString([]byte(seed)))
+	k, err := notify.ParseSigningKey("whsk_" + base64.StdEncoding.EncodeToString([]byte(seed)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,20 +39,20 @@ const (
 )
 
 // open returns a receiver that calls handler. change may be nil.
-func open(t *testing.T, handler http.Handler, change func(*webhook.Config)) *webhook.Receiver {
+func open(t *testing.T, handler http.Handler, change func(*notify.WebhookConfig)) *notify.Webhook {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	c := webhook.Config{
-		URL: server.URL + "/hook", Keys: []standardwebhooks.Key{key(t, current), key(t, previous)},
+	c := notify.WebhookConfig{
+		URL: server.URL + "/hook", Keys: []notify.SigningKey{key(t, current), key(t, previous)},
 		CallTimeout: 5 * time.Second, Patience: 5 * time.Second, Concurrency: 4,
-		Breaker: webhook.Breaker{FailureRatio: 0.5, MinCalls: 100, Window: time.Minute, Delay: time.Minute, Probes: 3},
+		Breaker: notify.Breaker{FailureRatio: 0.5, MinCalls: 100, Window: time.Minute, Delay: time.Minute, Probes: 3},
 		Now:     time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&c)
 	}
-	r, err := webhook.New(c)
+	r, err := notify.NewWebhook(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +93,7 @@ func TestReceiverOfTheDocumentation(t *testing.T) {
 func TestVerifyRefuses(t *testing.T) {
 	header := http.Header{}
 	now := time.Unix(1_700_000_000, 0)
-	if err := standardwebhooks.Sign(header, "m", now, sample.Body, key(t, current)); err != nil {
+	if err := notify.Sign(header, "m", now, sample.Body, key(t, current)); err != nil {
 		t.Fatal(err)
 	}
 	public := key(t, current).Public()
@@ -183,7 +181,7 @@ func TestRetryAfter(t *testing.T) {
 		now.Add(-time.Hour).UTC().Format(http.TimeFormat):       0,
 		"4000000000": time.Hour,
 	} {
-		r := open(t, answering(429, "Retry-After", header), func(c *webhook.Config) { c.Now = func() time.Time { return now } })
+		r := open(t, answering(429, "Retry-After", header), func(c *notify.WebhookConfig) { c.Now = func() time.Time { return now } })
 		if got := failure.RetryAfter(r.Post(t.Context(), sample)); got != want {
 			t.Errorf("Retry-After %q means %v, want %v", header, got, want)
 		}
@@ -195,7 +193,7 @@ func TestRetryAfter(t *testing.T) {
 func TestReceiverHangs(t *testing.T) {
 	end := make(chan struct{})
 	hang := open(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }),
-		func(c *webhook.Config) { c.CallTimeout = 50 * time.Millisecond })
+		func(c *notify.WebhookConfig) { c.CallTimeout = 50 * time.Millisecond })
 	if err := hang.Post(t.Context(), sample); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
@@ -205,7 +203,7 @@ func TestReceiverHangs(t *testing.T) {
 			t.Error(err)
 		}
 		<-end
-	}), func(c *webhook.Config) { c.CallTimeout = 200 * time.Millisecond })
+	}), func(c *notify.WebhookConfig) { c.CallTimeout = 200 * time.Millisecond })
 	if err := begin.Post(t.Context(), sample); err != nil {
 		t.Errorf("an answer without an end: %v", err)
 	}
@@ -213,39 +211,39 @@ func TestReceiverHangs(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	r := open(t, answering(200), func(c *webhook.Config) { c.URL = "http://127.0.0.1:1/hook" })
+	r := open(t, answering(200), func(c *notify.WebhookConfig) { c.URL = "http://127.0.0.1:1/hook" })
 	if err := r.Post(t.Context(), sample); failure.KindOf(err) != failure.Transient || err == nil {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestConfig(t *testing.T) {
-	good := webhook.Config{
-		URL: "https://example.com/hook", Keys: []standardwebhooks.Key{key(t, current)}, CallTimeout: time.Second, Patience: time.Second, Concurrency: 1,
-		Breaker: webhook.Breaker{FailureRatio: 1, MinCalls: 1, Window: time.Second, Delay: time.Second, Probes: 1},
+	good := notify.WebhookConfig{
+		URL: "https://example.com/hook", Keys: []notify.SigningKey{key(t, current)}, CallTimeout: time.Second, Patience: time.Second, Concurrency: 1,
+		Breaker: notify.Breaker{FailureRatio: 1, MinCalls: 1, Window: time.Second, Delay: time.Second, Probes: 1},
 		Now:     time.Now, Log: slog.New(slog.DiscardHandler),
 	}
-	if _, err := webhook.New(good); err != nil {
+	if _, err := notify.NewWebhook(good); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*webhook.Config){
-		"no URL":             func(c *webhook.Config) { c.URL = "" },
-		"a path":             func(c *webhook.Config) { c.URL = "/hook" },
-		"another scheme":     func(c *webhook.Config) { c.URL = "ftp://example.com" },
-		"no key":             func(c *webhook.Config) { c.Keys = nil },
-		"no time":            func(c *webhook.Config) { c.CallTimeout = 0 },
-		"no patience":        func(c *webhook.Config) { c.Patience = 0 },
-		"no place":           func(c *webhook.Config) { c.Concurrency = 0 },
-		"no clock":           func(c *webhook.Config) { c.Now = nil },
-		"a ratio above one":  func(c *webhook.Config) { c.Breaker.FailureRatio = 1.1 },
-		"no ratio":           func(c *webhook.Config) { c.Breaker.FailureRatio = 0 },
-		"no window":          func(c *webhook.Config) { c.Breaker.Window = 0 },
-		"too short a delay":  func(c *webhook.Config) { c.Breaker.Delay = time.Millisecond },
-		"a breaker's no one": func(c *webhook.Config) { c.Breaker.Probes = 0 },
+	for name, change := range map[string]func(*notify.WebhookConfig){
+		"no URL":             func(c *notify.WebhookConfig) { c.URL = "" },
+		"a path":             func(c *notify.WebhookConfig) { c.URL = "/hook" },
+		"another scheme":     func(c *notify.WebhookConfig) { c.URL = "ftp://example.com" },
+		"no key":             func(c *notify.WebhookConfig) { c.Keys = nil },
+		"no time":            func(c *notify.WebhookConfig) { c.CallTimeout = 0 },
+		"no patience":        func(c *notify.WebhookConfig) { c.Patience = 0 },
+		"no place":           func(c *notify.WebhookConfig) { c.Concurrency = 0 },
+		"no clock":           func(c *notify.WebhookConfig) { c.Now = nil },
+		"a ratio above one":  func(c *notify.WebhookConfig) { c.Breaker.FailureRatio = 1.1 },
+		"no ratio":           func(c *notify.WebhookConfig) { c.Breaker.FailureRatio = 0 },
+		"no window":          func(c *notify.WebhookConfig) { c.Breaker.Window = 0 },
+		"too short a delay":  func(c *notify.WebhookConfig) { c.Breaker.Delay = time.Millisecond },
+		"a breaker's no one": func(c *notify.WebhookConfig) { c.Breaker.Probes = 0 },
 	} {
 		c := good
 		change(&c)
-		if _, err := webhook.New(c); err == nil {
+		if _, err := notify.NewWebhook(c); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -309,7 +307,7 @@ func TestDocumentationMakesAKey(t *testing.T) {
 	if len(lines) != 4 || lines[0] != "secret" || lines[2] != "public" {
 		t.Fatalf("the program prints %q", out)
 	}
-	k, err := standardwebhooks.ParseKey(lines[1])
+	k, err := notify.ParseSigningKey(lines[1])
 	if err != nil || k.Public() != lines[3] {
 		t.Errorf("the program's keys: %v, %s", err, lines[3])
 	}

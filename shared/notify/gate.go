@@ -1,4 +1,4 @@
-package webhook
+package notify
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // Breaker says when the receiver counts as down, and when it is tried again.
 type Breaker struct {
-	FailureRatio float64       // share of the calls in Window that must have failed, in (0,1]
+	FailureRatio float64       // share of the calls in Window that must have notTaken, in (0,1]
 	MinCalls     int           // that there must be in Window
 	Window       time.Duration // how far back calls count
 	// Delay is how long no call is made then; up to a quarter is added at random,
@@ -54,7 +54,7 @@ type gate struct {
 	quiet time.Time // until which the receiver has asked for no calls
 }
 
-func newGate(c Config) *gate {
+func newGate(c WebhookConfig) *gate {
 	b := c.Breaker
 	return &gate{
 		patience: c.Patience, call: c.CallTimeout, places: bulkhead.New[any](uint(c.Concurrency)),

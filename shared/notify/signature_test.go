@@ -1,4 +1,4 @@
-package standardwebhooks_test
+package notify_test
 
 import (
 	"crypto/ed25519"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
+	"github.com/fabrikam/drone-delivery/shared/notify"
 )
 
 var (
@@ -21,9 +21,9 @@ var (
 
 func secretOf(seed []byte) string { return "whsk_" + base64.StdEncoding.EncodeToString(seed) }
 
-func keyOf(t *testing.T, seed []byte) standardwebhooks.Key {
+func keyOf(t *testing.T, seed []byte) notify.SigningKey {
 	t.Helper()
-	k, err := standardwebhooks.ParseKey(secretOf(seed))
+	k, err := notify.ParseSigningKey(secretOf(seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func keyOf(t *testing.T, seed []byte) standardwebhooks.Key {
 // are those of a published test of the scheme.
 func TestSignAsOthersDo(t *testing.T) {
 	header := http.Header{}
-	err := standardwebhooks.Sign(header, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 999), []byte(`{"test": 2432232314}`), keyOf(t, seed))
+	err := notify.Sign(header, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 999), []byte(`{"test": 2432232314}`), keyOf(t, seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSignAsOthersDo(t *testing.T) {
 func TestSignWithTwoKeys(t *testing.T) {
 	header := http.Header{}
 	body := []byte(`{"a":1}`)
-	if err := standardwebhooks.Sign(header, "m", time.Unix(5, 0), body, keyOf(t, seed), keyOf(t, other)); err != nil {
+	if err := notify.Sign(header, "m", time.Unix(5, 0), body, keyOf(t, seed), keyOf(t, other)); err != nil {
 		t.Fatal(err)
 	}
 	signatures := strings.Split(header.Get("webhook-signature"), " ")
@@ -76,15 +76,15 @@ func TestSignWithTwoKeys(t *testing.T) {
 func TestSignRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		id   string
-		keys []standardwebhooks.Key
+		keys []notify.SigningKey
 	}{
-		"no id":           {"", []standardwebhooks.Key{keyOf(t, seed)}},
-		"an id with dots": {"a.1700000000.b", []standardwebhooks.Key{keyOf(t, seed)}},
+		"no id":           {"", []notify.SigningKey{keyOf(t, seed)}},
+		"an id with dots": {"a.1700000000.b", []notify.SigningKey{keyOf(t, seed)}},
 		"no key":          {"m", nil},
-		"an empty key":    {"m", []standardwebhooks.Key{keyOf(t, seed), {}}},
+		"an empty key":    {"m", []notify.SigningKey{keyOf(t, seed), {}}},
 	} {
 		header := http.Header{}
-		if err := standardwebhooks.Sign(header, test.id, time.Unix(5, 0), nil, test.keys...); err == nil || len(header) > 0 {
+		if err := notify.Sign(header, test.id, time.Unix(5, 0), nil, test.keys...); err == nil || len(header) > 0 {
 			t.Errorf("%s: error %v, headers %v", name, err, header)
 		}
 	}
@@ -101,15 +101,15 @@ func TestParseKey(t *testing.T) {
 		"a whole private key":      secretOf(ed25519.NewKeyFromSeed(seed)),
 		"a reference not resolved": "@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/verysecret)",
 	} {
-		_, err := standardwebhooks.ParseKey(text)
-		if !errors.Is(err, standardwebhooks.ErrKey) {
+		_, err := notify.ParseSigningKey(text)
+		if !errors.Is(err, notify.ErrSigningKey) {
 			t.Errorf("%s: error %v, want ErrKey", name, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "verysecret") {
 			t.Errorf("%s: the error shows the text: %v", name, err)
 		}
 	}
-	if k, err := standardwebhooks.ParseKey(" " + secretOf(seed) + "\n"); err != nil || k.Public() != keyOf(t, seed).Public() {
+	if k, err := notify.ParseSigningKey(" " + secretOf(seed) + "\n"); err != nil || k.Public() != keyOf(t, seed).Public() {
 		t.Errorf("space around a key: %v", err)
 	}
 }

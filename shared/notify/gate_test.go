@@ -1,4 +1,4 @@
-package webhook
+package notify
 
 import (
 	"context"
@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/notify"
-	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
 )
 
 // remote is the other side, without a network: each call takes its time.
@@ -60,14 +58,14 @@ func (r *remote) count() int {
 	return len(r.calls)
 }
 
-func newReceiver(t *testing.T, r *remote, log io.Writer) *Receiver {
+func newReceiver(t *testing.T, r *remote, log io.Writer) *Webhook {
 	t.Helper()
-	k, err := standardwebhooks.ParseKey("whsk_" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	k, err := ParseSigningKey("whsk_" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	receiver, err := New(Config{
-		URL: "https://example.com/hook", Keys: []standardwebhooks.Key{k}, CallTimeout: 2 * time.Second, Patience: 11 * time.Second, Concurrency: 16,
+	receiver, err := NewWebhook(WebhookConfig{
+		URL: "https://example.com/hook", Keys: []SigningKey{k}, CallTimeout: 2 * time.Second, Patience: 11 * time.Second, Concurrency: 16,
 		Breaker: Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3},
 		Now:     time.Now, Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
@@ -81,7 +79,7 @@ func newReceiver(t *testing.T, r *remote, log io.Writer) *Receiver {
 // crowd has n events sent at a time, again and again, for a while: as with an
 // outage in which messages wait in the queue. It returns how many ended in an
 // error.
-func crowd(ctx context.Context, r *Receiver, n int, d time.Duration) (failed int) {
+func crowd(ctx context.Context, r *Webhook, n int, d time.Duration) (notTaken int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -89,9 +87,9 @@ func crowd(ctx context.Context, r *Receiver, n int, d time.Duration) (failed int
 		wg.Go(func() {
 			for time.Since(start) < d {
 				invocation, cancel := context.WithTimeout(ctx, 45*time.Second)
-				if err := r.Post(invocation, notify.Event{ID: "t/1", Body: []byte("{}")}); err != nil {
+				if err := r.Post(invocation, Event{ID: "t/1", Body: []byte("{}")}); err != nil {
 					mu.Lock()
-					failed++
+					notTaken++
 					mu.Unlock()
 				}
 				cancel()
@@ -99,7 +97,7 @@ func crowd(ctx context.Context, r *Receiver, n int, d time.Duration) (failed int
 		})
 	}
 	wg.Wait()
-	return failed
+	return notTaken
 }
 
 // Ensure an outage makes no hot loop, however many have something to send:
@@ -116,13 +114,13 @@ func TestOutage(t *testing.T) {
 				var log strings.Builder
 				remote := &remote{takes: 10 * time.Millisecond, answer: answer}
 				r := newReceiver(t, remote, &log)
-				failed := crowd(t.Context(), r, 64, 10*time.Minute)
+				notTaken := crowd(t.Context(), r, 64, 10*time.Minute)
 				// Before it opens a few dozen, and then up to three probes in ten seconds.
 				if n := remote.count(); n < 40 || n > 40+3*60 {
 					t.Errorf("%d calls in ten minutes", n)
 				}
-				if failed < 64 || failed > 64*10*60/10+3*60+64 {
-					t.Errorf("%d events came back in ten minutes", failed)
+				if notTaken < 64 || notTaken > 64*10*60/10+3*60+64 {
+					t.Errorf("%d events came back in ten minutes", notTaken)
 				}
 				if n := strings.Count(log.String(), "state=open"); n < 40 || n > 61 {
 					t.Errorf("the log tells %d times that the breaker opened", n)
@@ -146,9 +144,9 @@ func TestOutageEnds(t *testing.T) {
 		r := newReceiver(t, remote, io.Discard)
 		crowd(t.Context(), r, 64, 5*time.Minute)
 		before := remote.count()
-		failed := crowd(t.Context(), r, 64, 20*time.Second)
-		if n := remote.count() - before; n < 500 || failed > 64 {
-			t.Errorf("%d calls and %d failures in the 20 s after the outage", n, failed)
+		notTaken := crowd(t.Context(), r, 64, 20*time.Second)
+		if n := remote.count() - before; n < 500 || notTaken > 64 {
+			t.Errorf("%d calls and %d failures in the 20 s after the outage", n, notTaken)
 		}
 	})
 }
@@ -158,8 +156,8 @@ func TestOutageEnds(t *testing.T) {
 func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := &remote{takes: time.Second, answer: func(int) (int, string) { return 200, "" }}
-		if failed := crowd(t.Context(), newReceiver(t, remote, io.Discard), 64, time.Minute); failed > 0 {
-			t.Errorf("%d failures behind others", failed)
+		if notTaken := crowd(t.Context(), newReceiver(t, remote, io.Discard), 64, time.Minute); notTaken > 0 {
+			t.Errorf("%d failures behind others", notTaken)
 		}
 		if remote.most != 16 {
 			t.Errorf("%d calls at a time, want 16", remote.most)
@@ -178,7 +176,7 @@ func TestRetryAfterHoldsForAll(t *testing.T) {
 				return 200, ""
 			}}
 			r := newReceiver(t, remote, io.Discard)
-			event := notify.Event{ID: "t/1", Body: []byte("{}")}
+			event := Event{ID: "t/1", Body: []byte("{}")}
 			if err := r.Post(t.Context(), event); failure.RetryAfter(err) != 5*time.Minute {
 				t.Errorf("%d: %v asks for %v", status, err, failure.RetryAfter(err))
 			}
@@ -200,7 +198,7 @@ func TestWaitingLeavesTimeForTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := &remote{answer: func(int) (int, string) { return 429, "300" }}
 		r := newReceiver(t, remote, io.Discard)
-		event := notify.Event{ID: "t/1", Body: []byte("{}")}
+		event := Event{ID: "t/1", Body: []byte("{}")}
 		if err := r.Post(t.Context(), event); err == nil {
 			t.Fatal("taken")
 		}
@@ -226,7 +224,7 @@ func TestCallTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(t, &remote{takes: time.Hour, answer: func(int) (int, string) { return 200, "" }}, io.Discard)
 		start := time.Now()
-		err := r.Post(t.Context(), notify.Event{ID: "t/1", Body: []byte("{}")})
+		err := r.Post(t.Context(), Event{ID: "t/1", Body: []byte("{}")})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 2*time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
@@ -238,7 +236,7 @@ func TestCallTime(t *testing.T) {
 func TestOpenBreakerSaysWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(t, &remote{answer: func(int) (int, string) { return 500, "" }}, io.Discard)
-		event := notify.Event{ID: "t/1", Body: []byte("{}")}
+		event := Event{ID: "t/1", Body: []byte("{}")}
 		for range 20 {
 			if err := r.Post(t.Context(), event); err == nil {
 				t.Fatal("taken")
@@ -264,7 +262,7 @@ func TestProbeIsGivenUp(t *testing.T) {
 			return 200, ""
 		}}
 		r := newReceiver(t, remote, io.Discard)
-		event := notify.Event{ID: "t/1", Body: []byte("{}")}
+		event := Event{ID: "t/1", Body: []byte("{}")}
 		crowd(t.Context(), r, 30, time.Second)
 		if r.gate.closed() == 0 {
 			t.Fatal("the breaker did not open")

@@ -1,4 +1,4 @@
-package webhook_test
+package notify_test
 
 // This is the receiver of docs/notifications.md, which holds the text from
 // "verify" on; a test compares them.

@@ -1,14 +1,4 @@
-// Package webhook is the receiver of notices behind an HTTP endpoint: a POST of
-// the CloudEvent in structured mode, signed by the Standard Webhooks
-// specification.
-//
-// Of "HTTP 1.1 Web Hooks for Event Delivery" (CloudEvents, 1.0.2) it keeps the
-// delivery: section 2 with any 2xx for taken, redirects that are not followed,
-// and a Retry-After that is observed by all of the process. Left out are section
-// 4, the handshake with OPTIONS: it keeps a sender from being turned against
-// others by whoever registers an address with it, and here nobody does, the
-// address is a setting; and section 3, a token: the signature tells who sends.
-package webhook
+package notify
 
 import (
 	"bytes"
@@ -20,13 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/notify"
-	"github.com/fabrikam/drone-delivery/shared/notify/standardwebhooks"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -37,13 +24,13 @@ const maxAnswer = 64 << 10
 // userAgent tells the receiver's people what calls.
 const userAgent = "fabrikam-drone-delivery"
 
-// Config says whom to call, and how. All fields but Application are required.
-type Config struct {
+// WebhookConfig says whom to call, and how. All fields but Application are required.
+type WebhookConfig struct {
 	URL string // with http or https
 	// Application names this process to the receiver; "" does not.
 	Application string
 	// Keys sign: the current one, and while it is replaced the previous one.
-	Keys        []standardwebhooks.Key
+	Keys        []SigningKey
 	CallTimeout time.Duration // one call
 	// Patience is how long an event waits for its turn at most: behind others, or
 	// for a receiver that is down. It slows down who comes with events in an
@@ -55,18 +42,28 @@ type Config struct {
 	Log         *slog.Logger
 }
 
-// Receiver calls one endpoint. It is safe for concurrent use, and its limits
+// Webhook is the receiver of notices behind an HTTP endpoint: a POST of the
+// CloudEvent in structured mode, signed by the Standard Webhooks specification.
+//
+// Of "HTTP 1.1 Web Hooks for Event Delivery" (CloudEvents, 1.0.2) it keeps the
+// delivery: section 2 with any 2xx for taken, redirects that are not followed,
+// and a Retry-After that is observed by all of the process. Left out are section
+// 4, the handshake with OPTIONS: it keeps a sender from being turned against
+// others by whoever registers an address with it, and here nobody does, the
+// address is a setting; and section 3, a token: the signature tells who sends.
+//
+// It is safe for concurrent use, and its limits
 // hold for one process: the total is theirs times the instances.
-type Receiver struct {
-	c    Config
+type Webhook struct {
+	c    WebhookConfig
 	gate *gate
 	http *http.Client
 }
 
-var _ notify.Receiver = (*Receiver)(nil)
+var _ Receiver = (*Webhook)(nil)
 
-// New returns a receiver, or an error that says what is wrong with c.
-func New(c Config) (*Receiver, error) {
+// NewWebhook returns a receiver, or an error that says what is wrong with c.
+func NewWebhook(c WebhookConfig) (*Webhook, error) {
 	u, err := url.Parse(c.URL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
@@ -80,7 +77,7 @@ func New(c Config) (*Receiver, error) {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
 	dialer := net.Dialer{Timeout: c.CallTimeout, KeepAlive: 30 * time.Second}
-	return &Receiver{c: c, gate: newGate(c), http: &http.Client{
+	return &Webhook{c: c, gate: newGate(c), http: &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            dialer.DialContext,
@@ -95,27 +92,27 @@ func New(c Config) (*Receiver, error) {
 }
 
 // Close closes the idle connections. Calls under way are not disturbed.
-func (r *Receiver) Close() { r.http.CloseIdleConnections() }
+func (r *Webhook) Close() { r.http.CloseIdleConnections() }
 
 // Post makes one call when it is its turn. The errors are transient failures.
-func (r *Receiver) Post(ctx context.Context, e notify.Event) error {
+func (r *Webhook) Post(ctx context.Context, e Event) error {
 	leave, wait, err := r.gate.enter(ctx)
 	if err != nil {
-		return failed(e, wait, err)
+		return notTaken(e, wait, err)
 	}
 	var a answer
 	defer func() { leave(ctx, a) }()
 	a, err = r.call(ctx, e)
 	switch {
 	case err != nil:
-		return failed(e, 0, err)
+		return notTaken(e, 0, err)
 	case !a.taken():
-		return failed(e, a.retryAfter, fmt.Errorf("answered %d %s", a.status, http.StatusText(a.status)))
+		return notTaken(e, a.retryAfter, fmt.Errorf("answered %d %s", a.status, http.StatusText(a.status)))
 	}
 	return nil
 }
 
-func failed(e notify.Event, retryAfter time.Duration, err error) error {
+func notTaken(e Event, retryAfter time.Duration, err error) error {
 	return &failure.Error{Kind: failure.Transient, Op: "post event", ID: e.ID, RetryAfter: retryAfter, Err: err}
 }
 
@@ -127,19 +124,19 @@ type answer struct {
 
 func (a answer) taken() bool { return a.status >= 200 && a.status <= 299 }
 
-func (r *Receiver) call(ctx context.Context, e notify.Event) (answer, error) {
+func (r *Webhook) call(ctx context.Context, e Event) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.c.CallTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.c.URL, bytes.NewReader(e.Body))
 	if err != nil {
 		return answer{}, err
 	}
-	req.Header.Set("Content-Type", notify.ContentType)
+	req.Header.Set("Content-Type", ContentType)
 	req.Header.Set("User-Agent", strings.TrimSpace(r.c.Application+" "+userAgent))
 	if e.TraceParent != "" {
 		req.Header.Set("Traceparent", e.TraceParent)
 	}
-	if err := standardwebhooks.Sign(req.Header, messageID(e.ID), r.c.Now(), e.Body, r.c.Keys...); err != nil {
+	if err := Sign(req.Header, messageID(e.ID), r.c.Now(), e.Body, r.c.Keys...); err != nil {
 		return answer{}, err
 	}
 	res, err := r.http.Do(req)
@@ -149,21 +146,9 @@ func (r *Receiver) call(ctx context.Context, e notify.Event) (answer, error) {
 	defer res.Body.Close()
 	// The status says it all: an answer whose rest does not come is one, too.
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
-	return answer{res.StatusCode, retryAfter(res.Header.Get("Retry-After"), r.c.Now())}, nil
+	return answer{res.StatusCode, min(failure.ParseRetryAfter(res.Header.Get("Retry-After"), r.c.Now()), workflow.MaxRetryAfter)}, nil
 }
 
 // messageID is the id that is signed: the event's without its dots, which would
 // part the signed content. No event's id has a ~ of its own.
 func messageID(eventID string) string { return strings.ReplaceAll(eventID, ".", "~") }
-
-// retryAfter reads the header Retry-After: seconds or a date (RFC 9110, section
-// 10.2.3), up to what a service is granted. What is neither counts as 0.
-func retryAfter(header string, now time.Time) time.Duration {
-	var d time.Duration
-	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
-		d = time.Duration(seconds) * time.Second
-	} else if date, err := http.ParseTime(header); err == nil {
-		d = date.Sub(now)
-	}
-	return min(max(0, d), workflow.MaxRetryAfter)
-}
