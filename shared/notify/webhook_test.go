@@ -252,7 +252,7 @@ func TestConfig(t *testing.T) {
 // blocks returns the code blocks of docs/notifications.md in that language.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/notifications.md")
+	text, err := os.ReadFile("../../docs/notifications.md")
 	if err != nil {
 		t.Fatal(err)
 	}

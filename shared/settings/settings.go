@@ -124,7 +124,7 @@ type Budgets struct {
 // Notify says who is told that a transaction came to rest.
 type Notify struct {
 	URL string // empty: nobody
-	// Key and PreviousKey sign, in the form of package standardwebhooks. The
+	// Key and PreviousKey sign, in the form of notify.ParseSigningKey. The
 	// second is set while the first is being replaced.
 	Key, PreviousKey Secret
 	Source           string // of the CloudEvents, a URI reference
