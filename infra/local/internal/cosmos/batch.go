@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -91,7 +92,10 @@ func batchResponse(c *call, k *container, partition string, operations int, writ
 		result := sql.ObjectValue(integer("statusCode", http.StatusFailedDependency), integer("requestCharge", 0))
 		switch {
 		case failed == nil:
-			result = batchResult(c, outcomes[i])
+			var err error
+			if result, err = batchResult(c, outcomes[i]); err != nil {
+				return nil, err
+			}
 		case i == len(outcomes)-1:
 			status = http.StatusMultiStatus
 			result = sql.ObjectValue(
@@ -106,15 +110,19 @@ func batchResponse(c *call, k *container, partition string, operations int, writ
 	return answer.charge(charge).session(k.rangeOf(partition).index, writes), nil
 }
 
-func batchResult(c *call, o outcome) sql.Value {
+func batchResult(c *call, o outcome) (sql.Value, error) {
 	fields := []sql.Field{integer("statusCode", int64(o.status)), number("requestCharge", o.charge)}
 	if o.item != nil {
 		fields = append(fields, text("eTag", o.item.etag))
 		if c.wantsContent() {
-			fields = append(fields, sql.Field{Name: "resourceBody", Value: o.item.value})
+			v, err := sql.Decode(o.text)
+			if err != nil {
+				return v, fmt.Errorf("read item %s: %w", o.item.key.id, err)
+			}
+			fields = append(fields, sql.Field{Name: "resourceBody", Value: v})
 		}
 	}
-	return sql.ObjectValue(fields...)
+	return sql.ObjectValue(fields...), nil
 }
 
 func number(name string, value float64) sql.Field {

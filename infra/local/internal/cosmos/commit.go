@@ -12,10 +12,13 @@ type commit struct {
 	err  error // set before done is closed
 }
 
-// commit hands a batch to the store. It does not wait, so it may be called with
-// locks held.
-func (s *Server) commit(b store.Batch) *commit {
+// commit hands a batch to the store, with which the items are made. It does not
+// wait, so it may be called with locks held.
+func (s *Server) commit(b store.Batch, made ...*item) *commit {
 	c := &commit{done: make(chan struct{})}
+	for _, i := range made {
+		i.commit.Store(c)
+	}
 	s.store.Commit(b, func(err error) {
 		if err != nil {
 			c.err = err
@@ -25,6 +28,11 @@ func (s *Server) commit(b store.Batch) *commit {
 			})
 		}
 		close(c.done)
+		for _, i := range made {
+			if err == nil {
+				i.commit.Store(nil)
+			}
+		}
 	})
 	return c
 }

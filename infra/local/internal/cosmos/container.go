@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -36,7 +37,8 @@ type container struct {
 	database *database
 	id       string
 	number   uint32
-	path     []string // to the partition key in a document
+	path     []string   // to the partition key in a document
+	indexed  [][]string // paths of which there is an index; a change of the policy counts from the next start on
 	ranges   []*keyRange
 	bounds   []hash // the first hash of each range
 	current  atomic.Pointer[settings]
@@ -58,8 +60,9 @@ func newContainer(d *database, id string, number uint32, ranges int, s *settings
 	}
 	c := &container{database: d, id: id, number: number, path: parsePartitionPath(key.Member("paths").Index(0).Text())}
 	c.current.Store(s)
+	c.indexed = indexedPaths(s.properties)
 	for i := range ranges {
-		c.ranges = append(c.ranges, newKeyRange(i))
+		c.ranges = append(c.ranges, newKeyRange(i, len(c.indexed)))
 		c.bounds = append(c.bounds, bound(i, ranges))
 	}
 	return c
@@ -94,6 +97,11 @@ func (c *container) rangeOf(partition string) *keyRange {
 	}
 	return c.ranges[i]
 }
+
+// grouped reports whether the indexes are divided by partition, for queries of one
+// partition. Where each item is a partition of its own they are for those of a
+// whole range.
+func (c *container) grouped() bool { return !slices.Equal(c.path, []string{"id"}) }
 
 // rangeByID finds a range by what clients send to address it: its id, or the
 // container's resource id, a comma and its id.

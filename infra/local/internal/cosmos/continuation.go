@@ -17,6 +17,8 @@ type position struct {
 	Query    string            `json:"q"`           // identifies container and query
 	Range    int               `json:"r"`           // index of the range being read
 	Sequence uint64            `json:"s,omitempty"` // of the last item seen
+	Span     int               `json:"i,omitempty"` // in which part of an index it was seen
+	Term     json.RawMessage   `json:"v,omitempty"` // and by which value there, in an array
 	Keys     []json.RawMessage `json:"k,omitempty"` // its ORDER BY values; empty for a missing one
 	Tie      string            `json:"t,omitempty"` // what orders rows with equal keys
 	Started  bool              `json:"b,omitempty"` // Keys and Tie are set
@@ -48,6 +50,27 @@ func (p *position) setKeys(keys []sql.Value) {
 		if v.Kind() != sql.Undefined {
 			p.Keys[i] = sql.AppendJSON(nil, sql.ArrayValue(v))
 		}
+	}
+}
+
+// place is where the scan goes on.
+func (p position) place() (place, error) {
+	at := place{span: p.Span, sequence: p.Sequence}
+	if p.Term != nil {
+		v, err := sql.Decode(p.Term)
+		if err != nil || v.Len() != 1 || p.Span < 0 {
+			return at, errContinuation()
+		}
+		at.value = v.Index(0)
+	}
+	return at, nil
+}
+
+// move sets the place behind which the scan goes on.
+func (p *position) move(at place) {
+	p.Span, p.Sequence, p.Term = at.span, at.sequence, nil
+	if at.value.Kind() != sql.Undefined {
+		p.Term = sql.AppendJSON(nil, sql.ArrayValue(at.value))
 	}
 }
 

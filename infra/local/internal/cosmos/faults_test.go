@@ -191,7 +191,7 @@ func TestRace(t *testing.T) {
 		f.hit(fault.CosmosRace)
 		f.refuses(late(before), http.StatusPreconditionFailed, "0", "precondition") // still another's
 		partition, _ := encodePartitionKey(sql.StringValue("p"))
-		if i, _, err := f.read(f.databases["d"].containers["c"], itemKey{partition, "a"}); err != nil || i.ttl != 100 {
+		if i, _, _, err := f.read(f.databases["d"].containers["c"], itemKey{partition, "a"}); err != nil || i.ttl != 100 {
 			t.Errorf("%s: the time to live is not kept: %v", name, err)
 		}
 	}

@@ -3,6 +3,8 @@ package cosmos
 import (
 	"net/http"
 	"strconv"
+	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -17,16 +19,18 @@ const (
 	maxIDBytes = 1023
 )
 
-// An item is one stored version of a document. It is immutable.
+// An item is one stored version of a document, without its text, which the store
+// has. It is immutable but for commit.
 type item struct {
 	key      itemKey
 	sequence uint64 // its place in the container's order of creation
 	etag     string
-	modified int64 // Unix seconds, the _ts
-	ttl      int64 // seconds; 0: not given, -1: never
-	text     []byte
-	value    sql.Value
-	commit   *commit // of the write that made this version
+	modified int64                  // Unix seconds, the _ts
+	ttl      int64                  // seconds; 0: not given, -1: never
+	size     int                    // of the text
+	group    string                 // in the indexes
+	terms    []sql.Value            // at the container's indexed paths
+	commit   atomic.Pointer[commit] // of the write that made this version; nil when that is done
 }
 
 type itemKey struct{ partition, id string }
@@ -82,6 +86,9 @@ func checkDraft(c *container, v sql.Value) (draft, error) {
 		return d, errPartitionKeyMismatch()
 	}
 	d.key.partition = partition
+	if _, rest, found := strings.Cut(partition, d.key.id); found && len(rest) == 1 {
+		d.key.id = partition[1 : len(partition)-1] // one text in memory for both
+	}
 	if ttl := v.Member("ttl"); ttl.Kind() != sql.Undefined {
 		seconds, ok := parseTTL(ttl)
 		if !ok {
@@ -98,22 +105,38 @@ func parseTTL(v sql.Value) (int64, bool) {
 	return seconds, ok && (seconds == -1 || seconds > 0 && seconds <= 1<<31-1)
 }
 
-// store makes the version of the item that the draft becomes.
-func (d draft) store(c *container, sequence uint64, now int64) (*item, error) {
-	i := &item{key: d.key, sequence: sequence, etag: newETag(), modified: now, ttl: d.ttl}
+// store makes the version of the item that the draft becomes, and its text.
+func (d draft) store(c *container, sequence uint64, now int64) (*item, []byte, error) {
+	etag := newETag()
 	rid := itemRID(c.database.number, c.number, sequence)
-	i.value = d.value.WithFields(
+	v := d.value.WithFields(
 		text("_rid", rid),
 		text("_self", c.selfLink()+"docs/"+rid+"/"),
-		text("_etag", i.etag),
+		text("_etag", etag),
 		text("_attachments", "attachments/"),
 		integer("_ts", now),
 	)
-	i.text = sql.AppendJSON(nil, i.value)
-	if len(i.text) > maxItemBytes {
-		return nil, errTooLarge()
+	text := sql.AppendJSON(nil, v)
+	if len(text) > maxItemBytes {
+		return nil, nil, errTooLarge()
 	}
-	return i, nil
+	return d.item(c, sequence, etag, now, len(text)), text, nil
+}
+
+func (d draft) item(c *container, sequence uint64, etag string, modified int64, size int) *item {
+	i := &item{key: d.key, sequence: sequence, etag: etag, modified: modified, ttl: d.ttl, size: size}
+	if c.grouped() {
+		i.group = d.key.partition
+	}
+	if len(c.indexed) > 0 {
+		i.terms = make([]sql.Value, len(c.indexed))
+	}
+	for n, path := range c.indexed {
+		if v := d.value.At(path...); v.Kind() < sql.Array {
+			i.terms[n] = v
+		}
+	}
+	return i
 }
 
 // loadItem reads an item back from the store.
@@ -127,10 +150,7 @@ func loadItem(c *container, sequence uint64, text []byte) (*item, error) {
 		return nil, err
 	}
 	modified, _ := v.Member("_ts").Integer()
-	return &item{
-		key: d.key, sequence: sequence, etag: v.Member("_etag").Text(), modified: modified,
-		ttl: d.ttl, text: text, value: v,
-	}, nil
+	return d.item(c, sequence, v.Member("_etag").Text(), modified, len(text)), nil
 }
 
 // newETag makes the tag of a new version, in the quotes that are part of it.

@@ -81,14 +81,14 @@ func (s *Server) readItem(c *call) (*response, error) {
 		return nil, err
 	}
 	r := k.rangeOf(partition)
-	i, writes, err := s.read(k, itemKey{partition, c.target.id(2)})
+	i, text, writes, err := s.read(k, itemKey{partition, c.target.id(2)})
 	if err != nil {
 		return nil, err
 	}
 	if conditionOf(c.Header).unchanged(i.etag) {
 		return newResponse(http.StatusNotModified, nil).tag(i.etag).charge(1).session(r.index, writes), nil
 	}
-	return newResponse(http.StatusOK, i.text).tag(i.etag).charge(readCharge(len(i.text))).session(r.index, writes), nil
+	return newResponse(http.StatusOK, text).tag(i.etag).charge(readCharge(i.size)).session(r.index, writes), nil
 }
 
 // itemScope finds the container of a call on an item and the partition that its
@@ -124,7 +124,7 @@ func (s *Server) executeOne(c *call, k *container, partition string, op operatio
 	if o.item != nil {
 		answer.tag(o.item.etag)
 		if c.wantsContent() {
-			answer.body = o.item.text
+			answer.body = o.text
 		}
 	}
 	return answer.charge(o.charge).session(k.rangeOf(partition).index, writes), nil

@@ -18,6 +18,7 @@ type keyRange struct {
 	items      map[itemKey]*item
 	order      *btree.BTreeG[*item] // by sequence
 	partitions map[string][]*item   // by encoded partition key, each by sequence
+	indexes    []*pathIndex         // of the container's indexed paths
 	writes     int64                // the logical sequence number
 	last       *commit              // of the latest write
 }
@@ -28,19 +29,26 @@ type state struct {
 	last   *commit
 }
 
-func newKeyRange(index int) *keyRange {
-	return &keyRange{
+func newKeyRange(index, indexes int) *keyRange {
+	r := &keyRange{
 		index:      index,
 		items:      make(map[itemKey]*item),
 		order:      btree.NewBTreeGOptions(func(a, b *item) bool { return a.sequence < b.sequence }, btree.Options{NoLocks: true}),
 		partitions: make(map[string][]*item),
 	}
+	for range indexes {
+		r.indexes = append(r.indexes, newPathIndex())
+	}
+	return r
 }
 
 // put makes i the current version. r.mu is held.
 func (r *keyRange) put(i *item) {
 	r.items[i.key] = i
-	r.order.Set(i)
+	if before, replaced := r.order.Set(i); replaced {
+		r.list(before, false)
+	}
+	r.list(i, true)
 	partition := r.partitions[i.key.partition]
 	at, found := slices.BinarySearchFunc(partition, i.sequence, bySequence)
 	if found {
@@ -54,6 +62,7 @@ func (r *keyRange) put(i *item) {
 func (r *keyRange) remove(i *item) {
 	delete(r.items, i.key)
 	r.order.Delete(i)
+	r.list(i, false)
 	partition := r.partitions[i.key.partition]
 	at, found := slices.BinarySearchFunc(partition, i.sequence, bySequence)
 	if !found {
@@ -69,20 +78,17 @@ func (r *keyRange) remove(i *item) {
 func bySequence(i *item, sequence uint64) int { return cmp.Compare(i.sequence, sequence) }
 
 // after gives up to n items whose sequence is above that, of one partition or,
-// with an empty partition, of the whole range; and the state of the range that
-// they show. The items may have expired.
-func (r *keyRange) after(partition string, sequence uint64, n int) (found []*item, at state) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	at = state{r.writes, r.last}
+// with an empty partition, of the whole range. The items may have expired. r.mu is
+// held.
+func (r *keyRange) after(partition string, sequence uint64, n int) (found []*item) {
 	if partition != "" {
 		all := r.partitions[partition]
 		i, _ := slices.BinarySearchFunc(all, sequence+1, bySequence)
-		return slices.Clone(all[i:min(i+n, len(all))]), at
+		return slices.Clone(all[i:min(i+n, len(all))])
 	}
 	r.order.Ascend(&item{sequence: sequence + 1}, func(i *item) bool {
 		found = append(found, i)
 		return len(found) < n
 	})
-	return found, at
+	return found
 }

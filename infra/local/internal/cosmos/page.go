@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos/sql"
@@ -54,85 +55,136 @@ func (sc *scan) page() (*page, error) {
 	var err error
 	switch f := sc.query.Features(); {
 	case f.Aggregate:
-		sc.aggregatePage(p, r)
+		err = sc.aggregatePage(p, r)
 	case f.OrderBy || f.Distinct:
 		err = sc.sortedPage(p, r)
 	default:
-		sc.plainPage(p, r)
+		err = sc.plainPage(p, r)
 	}
 	return p, err
 }
 
-// each passes the matching items of a range, in the order of their creation and
-// from a sequence on, to take, until that returns false or, with a positive
-// limit, so many were looked at. It reports whether the range was read to its
-// end.
-func (sc *scan) each(p *page, r *keyRange, limit int, take func(*item) bool) bool {
-	ttl := sc.container.current.Load().defaultTTL
-	sequence := sc.position.Sequence
+// A document is a candidate that was read. Its text is nil when it has expired.
+type document struct {
+	candidate
+	text  []byte
+	value sql.Value
+}
+
+// each passes the matching items of a range from the scan's position on to take,
+// in the order of their creation or of an index, until that returns false or, with
+// a positive limit, so many were looked at. It reports whether the range was read
+// to its end.
+func (sc *scan) each(p *page, r *keyRange, limit int, take func(document) bool) (ended bool, err error) {
+	step := scanStep
+	if sc.spans != nil { // most of what it finds is wanted
+		step = min(step, sc.size+1)
+	}
+	at, err := sc.position.place()
+	if err != nil {
+		return false, err
+	}
 	for {
-		var items []*item
-		items, p.shows = r.after(sc.partition, sequence, scanStep)
-		for _, i := range items {
-			sequence = i.sequence
+		var found []document
+		if found, p.shows, err = sc.read(r, at, step); err != nil {
+			return false, err
+		}
+		for _, d := range found {
+			at = d.place
 			p.loaded++
-			if !i.expired(ttl, sc.now) && sc.query.Matches(i.value) {
-				p.loadedBytes += len(i.text)
-				if !take(i) {
-					return false
+			p.loadedBytes += len(d.text)
+			if d.text != nil {
+				if d.value, err = sql.Decode(d.text); err != nil {
+					return false, fmt.Errorf("read item %s: %w", d.key.id, err)
+				}
+				if sc.query.Matches(d.value) && !take(d) {
+					return false, nil
 				}
 			}
 			if p.loaded == limit {
-				sc.position.Sequence = sequence
-				return false
+				sc.position.move(at)
+				return false, nil
 			}
 		}
-		if len(items) < scanStep {
-			return true
+		if len(found) < step {
+			return true, nil
 		}
 	}
 }
 
-// plainPage gives results in the order in which their items were created. It
+// read reads the candidates behind a place, and tells the state of the range that
+// they show.
+func (sc *scan) read(r *keyRange, at place, n int) ([]document, state, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	shows := state{r.writes, r.last}
+	if r.closed {
+		return nil, shows, errOwnerNotFound()
+	}
+	ttl := sc.container.current.Load().defaultTTL
+	var found []document
+	for _, c := range sc.candidates(r, at, n) {
+		d := document{candidate: c}
+		if !c.expired(ttl, sc.now) {
+			var err error
+			if d.text, err = sc.server.text(sc.container, c.item); err != nil {
+				return nil, shows, err
+			}
+		}
+		found = append(found, d)
+	}
+	return found, shows, nil
+}
+
+// plainPage gives results in the order in which the scan finds them. It
 // reads one range: at the range's end the page ends, however full it is, and the
 // next one begins in the next range. So pages may be short, or empty.
-func (sc *scan) plainPage(p *page, r *keyRange) {
+func (sc *scan) plainPage(p *page, r *keyRange) (err error) {
 	at := &sc.position
-	ended := at.Left == 0 || sc.each(p, r, maxPageScan, func(i *item) bool {
-		result, ok := sc.result(i)
-		if !ok {
-			at.Sequence = i.sequence
-			return true
-		}
-		if p.count > 0 && len(p.documents)+len(result) > maxPageBytes {
-			return false // i begins the next page
-		}
-		at.Sequence = i.sequence
-		if at.Skip > 0 {
-			at.Skip--
-			return true
-		}
-		p.add(result)
-		if at.Left > 0 {
-			at.Left--
-		}
-		return p.count < sc.size && at.Left != 0
-	})
+	ended := at.Left == 0
+	if !ended {
+		ended, err = sc.each(p, r, maxPageScan, func(d document) bool { return sc.takePlain(p, d) })
+	}
 	switch {
-	case at.Left == 0:
+	case err != nil || at.Left == 0:
 	case !ended:
 		p.more = true
 	case at.Range+1 < len(sc.ranges):
-		at.Range, at.Sequence, p.more = at.Range+1, 0, true
+		at.move(place{})
+		at.Range, p.more = at.Range+1, true
 	}
+	return err
+}
+
+// takePlain adds the result of a document, and reports whether the page has room
+// for more.
+func (sc *scan) takePlain(p *page, d document) bool {
+	at := &sc.position
+	result, ok := sc.result(d)
+	if ok && p.count > 0 && len(p.documents)+len(result) > maxPageBytes {
+		return false // d begins the next page
+	}
+	at.move(d.place)
+	switch {
+	case !ok:
+		return true
+	case at.Skip > 0:
+		at.Skip--
+		return true
+	}
+	p.add(result)
+	if at.Left > 0 {
+		at.Left--
+	}
+	return p.count < sc.size && at.Left != 0
 }
 
 // result is what the query makes of an item, as JSON.
-func (sc *scan) result(i *item) ([]byte, bool) {
+func (sc *scan) result(d document) ([]byte, bool) {
 	if sc.query.WholeRow() {
-		return i.text, true
+		return d.text, true
 	}
-	v, ok := sc.query.Project(i.value)
+	v, ok := sc.query.Project(d.value)
 	if !ok {
 		return nil, false
 	}
@@ -140,13 +192,17 @@ func (sc *scan) result(i *item) ([]byte, bool) {
 }
 
 // aggregatePage gives the only result of a query with aggregates.
-func (sc *scan) aggregatePage(p *page, r *keyRange) {
+func (sc *scan) aggregatePage(p *page, r *keyRange) error {
 	a := sc.query.Aggregate()
-	sc.each(p, r, 0, func(i *item) bool {
-		a.Add(i.value)
+	_, err := sc.each(p, r, 0, func(d document) bool {
+		a.Add(d.value)
 		return true
 	})
+	if err != nil {
+		return err
+	}
 	if v, ok := a.Result(); ok && sc.position.Skip == 0 && sc.position.Left != 0 {
 		p.add(sql.AppendJSON(nil, v))
 	}
+	return nil
 }

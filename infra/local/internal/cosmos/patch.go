@@ -107,11 +107,11 @@ func parsePatchPath(c *container, text string) ([]string, error) {
 }
 
 // apply makes the draft of the patched item.
-func (p *patch) apply(c *container, existing *item) (draft, error) {
-	if p.condition != nil && !p.condition.Matches(existing.value) {
+func (p *patch) apply(c *container, existing sql.Value) (draft, error) {
+	if p.condition != nil && !p.condition.Matches(existing) {
 		return draft{}, errPrecondition()
 	}
-	v := existing.value
+	v := existing
 	for _, op := range p.operations {
 		var err error
 		if v, err = op.apply(v); err != nil {

@@ -62,12 +62,12 @@ var patchCases = []struct{ op, want string }{
 func TestPatchOperations(t *testing.T) {
 	const before = `{"id":"a","pk":"p","n":1,"f":1.5,"s":"x","list":[1,2,3],"sub":{"k":1},"z":null}`
 	c := newContainer(&database{}, "c", 1, 1, &settings{properties: decode(t, plainContainer)})
-	i := &item{value: decode(t, before)}
+	existing := decode(t, before)
 	for _, tc := range patchCases {
 		p, err := parsePatch(c, decode(t, `{"operations":[`+tc.op+`]}`))
 		var d draft
 		if err == nil {
-			d, err = p.apply(c, i)
+			d, err = p.apply(c, existing)
 		}
 		var refused *apiError
 		switch got := string(sql.AppendJSON(nil, d.value)); {
@@ -77,7 +77,7 @@ func TestPatchOperations(t *testing.T) {
 			t.Errorf("%s: error %v, gives %s, want %s in it", tc.op, err, got, tc.want)
 		}
 	}
-	if got := string(sql.AppendJSON(nil, i.value)); got != before {
+	if got := string(sql.AppendJSON(nil, existing)); got != before {
 		t.Errorf("the item itself changed to %s", got)
 	}
 }

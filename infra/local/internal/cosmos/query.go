@@ -69,12 +69,14 @@ func queryError(err error) error {
 
 // A scan is a query over some of a container's items, a page at a time.
 type scan struct {
+	server    *Server
 	container *container
 	query     *sql.Query
 	ranges    []*keyRange // to read, in order
 	partition string      // when set, only this partition of the only range
 	size      int         // results per page
 	position  position
+	spans     []sql.Span // of the indexes that find all that matches; nil: none do
 	now       int64
 }
 
@@ -88,7 +90,7 @@ func (s *Server) queryItems(c *call) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc := &scan{container: k, query: q}
+	sc := &scan{server: s, container: k, query: q}
 	if err := sc.route(c); err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func (s *Server) listItems(c *call) (*response, error) {
 	if c.Header.Get("A-IM") != "" {
 		return nil, errChangeFeed()
 	}
-	sc := &scan{container: k, query: everything}
+	sc := &scan{server: s, container: k, query: everything}
 	if err := sc.choose(c); err != nil {
 		return nil, err
 	}
@@ -179,6 +181,9 @@ func (s *Server) answerPage(c *call, sc *scan) (*response, error) {
 		return nil, err
 	}
 	sc.now = s.now().Unix()
+	if sc.container.grouped() == (sc.partition != "") {
+		sc.spans, _ = sc.query.Spans(sc.container.indexed)
+	}
 	identity := queryIdentity(sc.container.rid(), sc.partition, c.Header.Get(rangeHeader), string(c.body))
 	if token := c.Header.Get("x-ms-continuation"); token != "" {
 		if sc.position, err = parsePosition(token, identity, len(sc.ranges)); err != nil {
@@ -215,8 +220,8 @@ func (s *Server) answerPage(c *call, sc *scan) (*response, error) {
 	return answer.charge(queryCharge(p.loaded, p.loadedBytes)).session(p.rangeIndex, p.shows.writes), nil
 }
 
-// noIndexes is the index utilization of every query here, in base64: there are
-// no indexes to use.
+// noIndexes is the index utilization of every query here, in base64: which indexes
+// were used is not told.
 const noIndexes = "eyJVdGlsaXplZFNpbmdsZUluZGV4ZXMiOltdLCJQb3RlbnRpYWxTaW5nbGVJbmRleGVzIjpbXSwiVXRpbGl6ZWRDb21wb3NpdGVJbmRleGVzIjpbXSwiUG90ZW50aWFsQ29tcG9zaXRlSW5kZXhlcyI6W119"
 
 // noIndexesV2 says the same as newer clients read it, escaped as in a URL.

@@ -22,7 +22,10 @@ type row struct {
 // the page before, wherever that would be now.
 func (sc *scan) sortedPage(p *page, r *keyRange) error {
 	at := &sc.position
-	rows := sc.rows(p, r)
+	rows, err := sc.rows(p, r)
+	if err != nil {
+		return err
+	}
 	slices.SortFunc(rows, sc.compare)
 	if sc.query.Features().Distinct {
 		rows = distinct(rows)
@@ -59,28 +62,28 @@ func (sc *scan) sortedPage(p *page, r *keyRange) error {
 	return nil
 }
 
-func (sc *scan) rows(p *page, r *keyRange) []row {
+func (sc *scan) rows(p *page, r *keyRange) ([]row, error) {
 	missing := sc.container.current.Load().sortsMissing(sc.query.OrderTerms())
 	isDistinct := sc.query.Features().Distinct
 	var rows []row
-	sc.each(p, r, 0, func(i *item) bool {
-		keys := sc.query.OrderKeys(i.value)
+	_, err := sc.each(p, r, 0, func(d document) bool {
+		keys := sc.query.OrderKeys(d.value)
 		lacks := slices.ContainsFunc(keys, func(v sql.Value) bool { return v.Kind() == sql.Undefined })
 		if lacks && !missing {
 			return true
 		}
-		v, ok := sc.query.Project(i.value)
+		v, ok := sc.query.Project(d.value)
 		if !ok {
 			return true
 		}
-		tie := fmt.Sprintf("%016x", i.sequence)
+		tie := fmt.Sprintf("%016x", d.item.sequence)
 		if isDistinct { // equal results are one, whichever item made them
 			tie = fmt.Sprintf("%x", sha256.Sum256(sql.AppendJSON(nil, v.Canonical())))
 		}
 		rows = append(rows, row{keys, tie, sql.AppendJSON(nil, v)})
 		return true
 	})
-	return rows
+	return rows, err
 }
 
 func (sc *scan) compare(a, b row) int {

@@ -51,19 +51,16 @@ func (s *Server) sweep(ctx context.Context) {
 // sweepItems removes the expired among the next items behind a sequence. It
 // gives the last sequence that it looked at, and whether there may be more.
 func (s *Server) sweepItems(c *container, r *keyRange, sequence uint64) (uint64, bool) {
-	candidates, _ := r.after("", sequence, sweepStep)
-	if len(candidates) == 0 {
-		return sequence, false
-	}
 	var b store.Batch
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	candidates := r.after("", sequence, sweepStep)
+	if len(candidates) == 0 || r.closed {
 		return sequence, false
 	}
 	now, ttl := s.now().Unix(), c.current.Load().defaultTTL
 	for _, i := range candidates {
-		if r.items[i.key] == i && i.expired(ttl, now) { // still the current version
+		if i.expired(ttl, now) {
 			r.remove(i)
 			b.Delete(c.itemStoreKey(i.sequence))
 		}

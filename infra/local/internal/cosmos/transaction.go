@@ -1,8 +1,10 @@
 package cosmos
 
 import (
+	"fmt"
 	"net/http"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos/sql"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
 )
 
@@ -34,6 +36,7 @@ type operation struct {
 type outcome struct {
 	status int
 	item   *item // as it is now; nil when it is gone or never was
+	text   []byte
 	charge float64
 	err    error
 }
@@ -41,6 +44,7 @@ type outcome struct {
 // A transaction applies operations on one partition, all or none. Its range's
 // lock is held for its whole life.
 type transaction struct {
+	server    *Server
 	container *container
 	keyRange  *keyRange
 	partition string
@@ -49,8 +53,9 @@ type transaction struct {
 }
 
 type change struct {
-	before *item // nil: there was none
-	after  *item // nil: deleted
+	before *item  // nil: there was none
+	after  *item  // nil: deleted
+	text   []byte // of after
 }
 
 // transact applies the operations to a partition, as one. Unless all succeed
@@ -66,7 +71,7 @@ func (s *Server) transact(c *container, partition string, ops []operation) ([]ou
 		r.mu.Unlock()
 		return nil, 0, errOwnerNotFound()
 	}
-	t := &transaction{container: c, keyRange: r, partition: partition, now: s.now().Unix(), changes: make(map[string]change)}
+	t := &transaction{server: s, container: c, keyRange: r, partition: partition, now: s.now().Unix(), changes: make(map[string]change)}
 	outcomes, failed := t.applyAll(ops)
 	if !failed && len(t.changes) > 0 {
 		s.publish(t)
@@ -78,27 +83,44 @@ func (s *Server) transact(c *container, partition string, ops []operation) ([]ou
 }
 
 // read reads one item without excluding other readers.
-func (s *Server) read(c *container, key itemKey) (*item, int64, error) {
+func (s *Server) read(c *container, key itemKey) (found *item, text []byte, writes int64, err error) {
 	r := c.rangeOf(key.partition)
 	r.mu.RLock()
 	found, last, writes, closed := r.items[key], r.last, r.writes, r.closed
+	there := found != nil && !found.expired(c.current.Load().defaultTTL, s.now().Unix())
+	if there {
+		text, err = s.text(c, found)
+	}
 	r.mu.RUnlock()
 	switch {
 	case closed:
-		return nil, writes, errOwnerNotFound()
-	case found == nil || found.expired(c.current.Load().defaultTTL, s.now().Unix()):
+		return nil, nil, writes, errOwnerNotFound()
+	case err != nil:
+		return nil, nil, writes, err
+	case !there:
 		if err := last.wait(); err != nil {
-			return nil, writes, err
+			return nil, nil, writes, err
 		}
-		return nil, writes, errNotFound()
+		return nil, nil, writes, errNotFound()
 	}
-	return found, writes, found.commit.wait()
+	return found, text, writes, found.commit.Load().wait()
+}
+
+// text reads the text of an item. Its range's lock is held, so that the store has
+// no other version.
+func (s *Server) text(c *container, i *item) ([]byte, error) {
+	text, err := s.store.Get(c.itemStoreKey(i.sequence))
+	if err != nil {
+		return nil, fmt.Errorf("read item %s: %w", i.key.id, err)
+	}
+	return text, nil
 }
 
 // publish makes the changes of t visible and hands them to the store. The
 // range's lock is held.
 func (s *Server) publish(t *transaction) {
 	var b store.Batch
+	var made []*item
 	// What goes comes first: an item with a new id keeps its sequence.
 	for _, ch := range t.changes {
 		if ch.before != nil && (ch.after == nil || ch.after.sequence != ch.before.sequence) {
@@ -108,18 +130,13 @@ func (s *Server) publish(t *transaction) {
 	}
 	for _, ch := range t.changes {
 		if ch.after != nil {
-			b.Put(t.container.itemStoreKey(ch.after.sequence), ch.after.text)
+			b.Put(t.container.itemStoreKey(ch.after.sequence), ch.text)
 			t.keyRange.put(ch.after)
-		}
-	}
-	c := s.commit(b)
-	for _, ch := range t.changes {
-		if ch.after != nil {
-			ch.after.commit = c
+			made = append(made, ch.after)
 		}
 	}
 	t.keyRange.writes++
-	t.keyRange.last = c
+	t.keyRange.last = s.commit(b, made...)
 }
 
 func (t *transaction) applyAll(ops []operation) (outcomes []outcome, failed bool) {
@@ -146,7 +163,8 @@ func (t *transaction) apply(op operation) outcome {
 		}
 		return t.write(op.draft, nil, http.StatusCreated)
 	case opRead:
-		return outcome{status: http.StatusOK, item: existing, charge: readCharge(len(existing.text))}
+		text, err := t.text(existing)
+		return outcome{status: http.StatusOK, item: existing, text: text, charge: readCharge(existing.size), err: err}
 	}
 	if existing == nil { // Upsert: the condition is on an item that exists
 		return t.write(op.draft, nil, http.StatusCreated)
@@ -156,12 +174,10 @@ func (t *transaction) apply(op operation) outcome {
 	}
 	switch op.kind {
 	case opDelete:
-		t.change(existing.key.id, nil)
-		return outcome{status: http.StatusNoContent, charge: writeCharge(len(existing.text))}
-	case opTouch:
-		return t.write(draft{key: existing.key, ttl: existing.ttl, value: existing.value}, existing, http.StatusOK)
-	case opPatch:
-		d, err := op.patch.apply(t.container, existing)
+		t.change(existing.key.id, nil, nil)
+		return outcome{status: http.StatusNoContent, charge: writeCharge(existing.size)}
+	case opTouch, opPatch:
+		d, err := t.edited(op, existing)
 		if err != nil {
 			return outcome{err: err, charge: 1.24}
 		}
@@ -184,15 +200,39 @@ func (t *transaction) write(d draft, existing *item, status int) outcome {
 	} else {
 		sequence = t.container.sequence.Add(1)
 	}
-	i, err := d.store(t.container, sequence, t.now)
+	i, text, err := d.store(t.container, sequence, t.now)
 	if err != nil {
 		return outcome{err: err, charge: 1.24}
 	}
 	if existing != nil && d.key.id != existing.key.id {
-		t.change(existing.key.id, nil)
+		t.change(existing.key.id, nil, nil)
 	}
-	t.change(d.key.id, i)
-	return outcome{status: status, item: i, charge: writeCharge(len(i.text))}
+	t.change(d.key.id, i, text)
+	return outcome{status: status, item: i, text: text, charge: writeCharge(i.size)}
+}
+
+// edited is what a patch makes of an item, or the item as it is.
+func (t *transaction) edited(op operation, existing *item) (draft, error) {
+	text, err := t.text(existing)
+	if err != nil {
+		return draft{}, err
+	}
+	v, err := sql.Decode(text)
+	if err != nil {
+		return draft{}, fmt.Errorf("read item %s: %w", existing.key.id, err)
+	}
+	if op.kind == opTouch {
+		return checkDraft(t.container, v)
+	}
+	return op.patch.apply(t.container, v)
+}
+
+// text gives the text of an item as the operations so far leave it.
+func (t *transaction) text(i *item) ([]byte, error) {
+	if ch, ok := t.changes[i.key.id]; ok {
+		return ch.text, nil
+	}
+	return t.server.text(t.container, i)
 }
 
 // lookup gives the item as the operations so far leave it, unless it expired.
@@ -207,11 +247,11 @@ func (t *transaction) lookup(id string) *item {
 	return i
 }
 
-func (t *transaction) change(id string, after *item) {
+func (t *transaction) change(id string, after *item, text []byte) {
 	ch, ok := t.changes[id]
 	if !ok {
 		ch.before = t.keyRange.items[itemKey{t.partition, id}]
 	}
-	ch.after = after
+	ch.after, ch.text = after, text
 	t.changes[id] = ch
 }
