@@ -166,6 +166,7 @@ func TestMeasurementsOfADelivery(t *testing.T) {
 		"drone_delivery.step.outcomes{outcome=succeeded,step=drone}":                                                                             1,
 		"drone_delivery.quarantined{reason=Unreadable,source=delivery-requests.3}":                                                               1,
 		"drone_delivery.cosmosdb.request_charge{container=drones}":                                                                               2.5,
+		"drone_delivery.cosmosdb.operations{container=drones}":                                                                                   1,
 		"drone_delivery.cosmosdb.throttled{container=drones}":                                                                                    1,
 		"drone_delivery.queue.age{queue=delivery-requests}":                                                                                      2,
 		"faas.invocations{faas.name=Schedule,faas.trigger=pubsub}":                                                                               1,

@@ -34,6 +34,7 @@ type Metrics struct {
 	quarantined    metric.Int64Counter
 	lost           metric.Int64Counter
 	charge         metric.Float64Counter
+	operations     metric.Int64Counter
 	throttled      metric.Int64Counter
 	queueAge       metric.Float64Histogram
 	undoAge        metric.Float64Histogram
@@ -74,6 +75,7 @@ func New(meter metric.Meter) (*Metrics, error) {
 		quarantined:    b.counter("drone_delivery.quarantined", "{message}", "Messages and events that were put into quarantine."),
 		lost:           b.counter("drone_delivery.events.lost", "{event}", "Events that expired in the hub before they were relayed."),
 		charge:         b.float("drone_delivery.cosmosdb.request_charge", "{RU}", "Request units that Cosmos DB charged."),
+		operations:     b.counter("drone_delivery.cosmosdb.operations", "{operation}", "Operations on Cosmos DB, repeated tries included."),
 		throttled:      b.counter("drone_delivery.cosmosdb.throttled", "{response}", "Answers of Cosmos DB with status 429, repeated tries included."),
 		queueAge:       b.seconds("drone_delivery.queue.age", "Time from the enqueuing of a message, or of a batch's first event, to its invocation.", long),
 		undoAge:        b.seconds("drone_delivery.undo.age", "Time since the beginning of an undoing that is put off once more.", long),
@@ -201,6 +203,7 @@ func (m *Metrics) CosmosDB(ctx context.Context, container string, charge float64
 	}
 	attrs := with(attribute.String("container", container))
 	m.charge.Add(ctx, charge, attrs)
+	m.operations.Add(ctx, 1, attrs)
 	if throttled {
 		m.throttled.Add(ctx, 1, attrs)
 	}
