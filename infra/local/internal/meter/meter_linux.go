@@ -1,0 +1,51 @@
+package meter
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// Tree returns a process and all that descend from it, in the order of their ids;
+// none if there is no such process.
+func Tree(pid int) ([]Process, error) {
+	running, err := procfs.AllProcs()
+	if err != nil {
+		return nil, fmt.Errorf("list the processes: %w", err)
+	}
+	all := make([]Process, 0, len(running))
+	for _, p := range running {
+		s, err := p.Stat()
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // it has ended meanwhile
+		}
+		if err != nil {
+			return nil, fmt.Errorf("measure process %d: %w", p.PID, err)
+		}
+		all = append(all, Process{
+			PID: s.PID, Parent: s.PPID, Name: s.Comm, CPU: seconds(s.CPUTime()), RSS: int64(s.ResidentMemory()),
+		})
+	}
+	return below(all, pid), nil
+}
+
+// ReadMachine reads what the whole machine has taken.
+func ReadMachine() (Machine, error) {
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return Machine{}, fmt.Errorf("measure the machine: %w", err)
+	}
+	s, err := proc.Stat()
+	if err != nil {
+		return Machine{}, fmt.Errorf("measure the machine: %w", err)
+	}
+	t := s.CPUTotal
+	return Machine{Cores: runtime.NumCPU(), Busy: seconds(t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ + t.Steal)}, nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
