@@ -4,13 +4,17 @@
 // Served: the account document; databases; containers with one partition key
 // path, time to live and policies; throughput offers; items (create, upsert,
 // read, replace, delete, patch) with conditions; transactional batch; partition
-// key ranges; queries and feeds with continuations. State lives in memory and is
-// handed to a store before an answer tells of it; New reads it back.
+// key ranges; queries and feeds with continuations. Everything is handed to a store
+// before an answer tells of it. Memory has what items are found by, the texts are
+// read from the store; New reads all of it once.
 //
 // What a request may rely on:
 //   - An operation on an item, and a whole transactional batch, is atomic and
 //     isolated; conditions are checked in the same step as the write.
 //   - An answer, of a read too, tells only of writes that the store has taken.
+//   - A query reads only what an index finds, where its WHERE clause compares a path
+//     that the container's policy includes by name: in a partition, or in all where
+//     the partition key is the id. Its results come in the order of the index then.
 //   - A partition key value lives in one of the container's ranges, chosen by
 //     the same hash that azcosmos computes.
 //
@@ -20,7 +24,8 @@
 //
 // Lock order: Server.mu before keyRange.mu, and never two ranges at once. The
 // store is called with the lock held, so that its batches come in the order in
-// which memory changed; nobody waits for the store under a lock.
+// which memory changed, and texts are of what memory has; nobody waits for a commit
+// under a lock.
 //
 // Not emulated, and refused with an error of the service: Microsoft Entra ID and
 // resource tokens; hierarchical partition keys; unique keys and the analytical
@@ -34,8 +39,9 @@
 // Not emulated, without a difference in answers: request units are plausible,
 // not exact, and never used up (429 comes as a fault only); session tokens are given and not
 // checked, since every read sees every write; indexing policies are stored, and
-// only their composite indexes (for ORDER BY of several paths) and explicitly
-// included paths (for ORDER BY of a missing path) have an effect; vector and
+// only their composite indexes (for ORDER BY of several paths) and paths that they
+// include by name (for ORDER BY of a missing path, and as above; changed ones from
+// the next start on) have an effect; vector and
 // full-text policies are stored without effect; ranges never split, and a
 // container of partition key version 1 has one whatever Config says; there is one
 // region, and priority levels and throughput buckets are accepted and ignored.
