@@ -16,14 +16,13 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/export"
-	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
 )
 
 // signals are where spans and measurements go. The zero value records nothing.
 type signals struct {
 	tracer  trace.Tracer
-	metrics *metrics.Metrics // nil measures nothing
-	page    http.Handler     // the metrics for Prometheus; nil if they are not shown
+	metrics *telemetry.Metrics // nil measures nothing
+	page    http.Handler       // the metrics for Prometheus; nil if they are not shown
 	// begin is export.Telemetry.Begin, or nil.
 	begin func() (end func(wait bool))
 }
@@ -80,7 +79,7 @@ func newSignals(t *export.Telemetry) (signals, error) {
 	s := signals{tracer: t.TracerProvider().Tracer(telemetry.Scope), page: t.Page(), begin: t.Begin}
 	if t.Measures() {
 		var err error
-		if s.metrics, err = metrics.New(t.MeterProvider().Meter(telemetry.Scope)); err != nil {
+		if s.metrics, err = telemetry.NewMetrics(t.MeterProvider().Meter(telemetry.Scope)); err != nil {
 			return signals{}, fmt.Errorf("metrics: %w", err)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
-	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -71,7 +70,7 @@ func TestTimeOfATransaction(t *testing.T) {
 // TestMeasuredValues looks at values, where the tests of a delivery count.
 func TestMeasuredValues(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
-	m, err := metrics.New(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(telemetry.Scope))
+	m, err := telemetry.NewMetrics(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(telemetry.Scope))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
-	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -39,7 +38,7 @@ type recorded struct {
 func newRecorded(t *testing.T, changes ...string) *recorded {
 	t.Helper()
 	r := &recorded{spans: tracetest.NewSpanRecorder(), reader: sdkmetric.NewManualReader()}
-	measured, err := metrics.New(sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.reader)).Meter(telemetry.Scope))
+	measured, err := telemetry.NewMetrics(sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.reader)).Meter(telemetry.Scope))
 	if err != nil {
 		t.Fatal(err)
 	}

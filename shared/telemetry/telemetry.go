@@ -7,10 +7,12 @@
 // service). So the logger adds what the context carries.
 //
 // Spans and metrics are OpenTelemetry's. This package needs its API alone; where
-// they go is known by package export, and the measurements by package metrics.
+// they go is known by package export.
 //
-// Reading order: telemetry.go (the log), trace.go (what travels), metrics,
-// export. docs/telemetry.md says what is recorded, and what that costs.
+// Reading order: telemetry.go (the log), trace.go (what travels), metrics.go (what
+// is measured of transactions), conventions.go (what OpenTelemetry's semantic
+// conventions name: messaging, FaaS, HTTP), export. docs/telemetry.md says what is
+// recorded, and what that costs.
 package telemetry
 
 import (

@@ -1,11 +1,4 @@
-// Package metrics are the measurements of the system: what is counted and timed,
-// under which names, in which units, and with which attributes. Attributes have
-// few values: never an id, nor anything that a client has sent.
-//
-// Reading order: metrics.go (what is measured of deliveries), conventions.go
-// (what OpenTelemetry's semantic conventions name: messaging, FaaS, HTTP). The
-// alerts and the workbook go by these names; docs/telemetry.md lists them.
-package metrics
+package telemetry
 
 import (
 	"context"
@@ -16,7 +9,12 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Metrics measures. It is safe for concurrent use; nil measures nothing.
+// Metrics measures: what is counted and timed, under which names, in which units,
+// and with which attributes. Attributes have few values: never an id, nor anything
+// that a client has sent. The alerts and the workbook go by these names;
+// docs/telemetry.md lists them.
+//
+// It is safe for concurrent use; nil measures nothing.
 type Metrics struct {
 	conventions
 
@@ -54,9 +52,9 @@ var (
 	share = metric.WithExplicitBucketBoundaries(0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
 )
 
-// New returns the measurements of a meter. The error joins what is wrong with
+// NewMetrics returns the measurements of a meter. The error joins what is wrong with
 // the names.
-func New(meter metric.Meter) (*Metrics, error) {
+func NewMetrics(meter metric.Meter) (*Metrics, error) {
 	b := builder{meter: meter}
 	m := &Metrics{
 		conventions: b.conventions(),

@@ -1,4 +1,4 @@
-package metrics_test
+package telemetry_test
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/fabrikam/drone-delivery/shared/telemetry/metrics"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
 // measure uses every measurement.
-func measure(m *metrics.Metrics) {
+func measure(m *telemetry.Metrics) {
 	ctx := context.Background()
 	m.Accepted(ctx, "deliver", time.Millisecond)
 	m.Refused(ctx, "deliver", 400, "invalid")
@@ -49,7 +49,7 @@ func TestNilMeasuresNothing(t *testing.T) { measure(nil) }
 // the document that alerts are made by.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	reader := sdk.NewManualReader()
-	m, err := metrics.New(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
+	m, err := telemetry.NewMetrics(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	if err := reader.Collect(context.Background(), &all); err != nil {
 		t.Fatal(err)
 	}
-	document, err := os.ReadFile("../../../docs/telemetry.md")
+	document, err := os.ReadFile("../../docs/telemetry.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestAges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := sdk.NewManualReader()
-			m, err := metrics.New(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
+			m, err := telemetry.NewMetrics(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
 			if err != nil {
 				t.Fatal(err)
 			}
