@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/chaos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 )
 
@@ -101,8 +103,12 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	if err := version(&built); err != nil {
 		return chaos.Config{}, err
 	}
+	subject, err := invariant.NewSubject(chosen.Business(), chosen.Trial(), nil)
+	if err != nil {
+		return chaos.Config{}, err
+	}
 	config := chaos.Config{
-		Command: []string{self, "serve"}, Dir: dir, CrashPoints: f.crashes,
+		Command: []string{self, "serve"}, Subject: subject, Dir: dir, CrashPoints: f.crashes,
 		Stage: func(ctx context.Context, out string) error {
 			_, err := staged(ctx, stage.Local, out)
 			return err

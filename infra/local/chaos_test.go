@@ -64,7 +64,7 @@ func TestChaosFindsWhatIsLost(t *testing.T) {
 	}
 	var lost string
 	config.BeforeCheck = func(ctx context.Context, s invariant.Source) error {
-		lost, err = loseDelivery(ctx, s)
+		lost, err = loseDelivery(ctx, config.Subject, s)
 		return err
 	}
 	report, err := chaos.Run(t.Context(), config)
@@ -95,13 +95,13 @@ func TestChaosThatProvesNothing(t *testing.T) {
 }
 
 // loseDelivery removes a delivery from its backend's storage.
-func loseDelivery(ctx context.Context, s invariant.Source) (string, error) {
+func loseDelivery(ctx context.Context, subject *invariant.Subject, s invariant.Source) (string, error) {
 	database, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: s.CosmosDB}, cosmosdb.Options{Database: s.Database})
 	if err != nil {
 		return "", err
 	}
 	defer database.Close()
-	snapshot, err := invariant.Collect(ctx, s)
+	snapshot, err := subject.Collect(ctx, s)
 	if err != nil {
 		return "", err
 	}
@@ -109,7 +109,7 @@ func loseDelivery(ctx context.Context, s invariant.Source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, d := range snapshot.Deliveries {
+	for _, d := range snapshot.Records[cosmosdb.DeliveriesContainer] {
 		if d.Live() {
 			return d.ID, container.Delete(ctx, d.ID, d.ID)
 		}

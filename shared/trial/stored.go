@@ -1,8 +1,12 @@
 package trial
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -56,4 +60,16 @@ func Others[T any](s *Stored, container string) ([]T, error) {
 		}
 	}
 	return all, nil
+}
+
+// Sorted ranges over a map in the order of its keys, so that a report does not
+// depend on chance.
+func Sorted[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
 }

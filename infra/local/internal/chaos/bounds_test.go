@@ -14,6 +14,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -140,7 +141,11 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 	tally := newTally()
 	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 8, Seen: tally.exchange})
 	defer client.Close()
-	c := Config{Deliveries: MinDeliveries, Duration: time.Second}
+	subject, err := invariant.NewSubject(business.Business{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Subject: subject, Deliveries: MinDeliveries, Duration: time.Second}
 	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log")), bounds: c.bounds(0),
 		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

@@ -17,6 +17,8 @@ type Config struct {
 	// Command is the program that serves, with its first arguments; it is given
 	// the flags of the serve command.
 	Command []string
+	// Subject is the business whose promises are to be proved.
+	Subject *invariant.Subject
 	// Stage makes the app's folder.
 	Stage func(ctx context.Context, out string) error
 	// CrashPoints tells whether handlers die at their crash points.

@@ -104,7 +104,7 @@ func (r *run) source() invariant.Source {
 // ends: what no client knows of takes its time as well.
 func (r *run) snapshot(ctx, limited context.Context, entries []invariant.LedgerEntry) (invariant.Snapshot, error) {
 	for {
-		s, err := invariant.Collect(ctx, r.source())
+		s, err := r.c.Subject.Collect(ctx, r.source())
 		if err != nil {
 			return s, fmt.Errorf("collect what is stored: %w", err)
 		}
@@ -161,9 +161,9 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 	if r.crashes != nil {
 		report.Crashes = new(r.crashes.coverage())
 	}
-	report.Invariants = invariant.Check(s)
+	report.Invariants = r.c.Subject.Check(s)
 	all := r.seen(report.Invariants.States[workflow.Completed])
-	all.signs[Outside], all.signs[Pickups] = len(s.Outside), s.PickupsMeanwhile()
+	all.signs[Outside], all.signs[Pickups] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s)
 	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked())...)
 	state := func(id string) workflow.State { return states[id] }
 	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.load.outcomes, state, r.undoRefused),

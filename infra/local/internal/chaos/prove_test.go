@@ -17,6 +17,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -93,8 +94,8 @@ func TestAtRest(t *testing.T) {
 		want     bool
 	}{
 		"nothing":      {invariant.Snapshot{}, true},
-		"final":        {invariant.Snapshot{Transactions: []workflow.Progress{ended, {State: workflow.Stuck}}}, true},
-		"open":         {invariant.Snapshot{Transactions: []workflow.Progress{ended, {State: workflow.Running}}}, false},
+		"final":        {invariant.Snapshot{Stored: trial.Stored{Transactions: []workflow.Progress{ended, {State: workflow.Stuck}}}}, true},
+		"open":         {invariant.Snapshot{Stored: trial.Stored{Transactions: []workflow.Progress{ended, {State: workflow.Running}}}}, false},
 		"message":      {invariant.Snapshot{Queues: []invariant.Queue{{Active: 1}}}, false},
 		"dead letter":  {invariant.Snapshot{Queues: []invariant.Queue{{DeadLetters: 1}}}, false},
 		"later wake":   {invariant.Snapshot{Queues: []invariant.Queue{{Scheduled: 1}}}, true},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/shared/notify"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -55,10 +56,10 @@ func TestReceiver(t *testing.T) {
 		tell(t, r, "t-1/"+string(rune('a'+n%26)))
 	}
 	tell(t, r, "t-2/1")
-	s := invariant.Snapshot{Transactions: []workflow.Progress{
+	s := invariant.Snapshot{Stored: trial.Stored{Transactions: []workflow.Progress{
 		{ID: "t-2", Outbox: workflow.Outbox{Count: 1}},
 		{ID: "t-3", Outbox: workflow.Outbox{Count: 1, Notices: []workflow.Notice{{Number: 1}}}}, // the invariants' to find
-	}}
+	}}}
 	news, findings := r.check(s)
 	if len(findings) != 0 || news.Told != 27 || news.Again < 74 || news.Refused == 0 {
 		t.Errorf("news %+v, findings %v", news, findings)

@@ -1,15 +1,15 @@
 package invariant
 
-import "fmt"
+import "github.com/fabrikam/drone-delivery/shared/trial"
 
 // rule is one invariant.
 type rule struct {
 	name    string
 	promise string
-	check   func(*index, *findings)
+	check   func(*index, *trial.Findings)
 }
 
-// rules are all of them, in the order in which they are reported. Each has a
+// rules are those of every business, in the order in which they are reported. Each has a
 // case in the tests that breaks it.
 var rules = []rule{
 	{"accepted", "every 202 has come to a final state", checkAccepted},
@@ -18,17 +18,11 @@ var rules = []rule{
 	{"unanswered", "what no client knows of has come to a final state, too", checkUnanswered},
 	{"requests", "a request with an id or key of its own was kept as it was sent and answered", checkRequests},
 	{"history", "the history of a transaction leads to its state", checkHistory},
-	{"completed", "Completed has one package, one booking, one assignment, one delivery", checkCompleted},
-	{"carrier", "a carrier is booked if, and only if, the distance asks for one", checkCarriers},
-	{"schedule", "a delivery has the drone and the times of its assignment", checkSchedules},
+	{"completed", "Completed has one effect of each step", checkCompleted},
 	{"content", "effects hold what the last revision of the request asks for", checkContents},
 	{"undone", "what did not complete has left no effect", checkUndone},
 	{"owned", "no effect is without its transaction", checkOwned},
 	{"journals", "no effect was made twice, and each journal tells how its effect came to be", checkJournals},
-	{"flights", "no drone is held for two at a time", checkFlights},
-	{"packages", "no package has two drones that fly for it", checkPackages},
-	{"grounded", "nothing flies for what was undone", checkGrounded},
-	{"drones", "a drone is held for the assignment that names it, and for nobody else", checkDrones},
 	{"quarantine", "the quarantine holds the poison, operations that can't be run, and dead letters that are on record", checkQuarantine},
 	{"deadletters", "the dead-letter sub-queues are empty", checkDeadLetters},
 	{"wakes", "no wake is overdue, and none is left behind", checkWakes},
@@ -38,28 +32,34 @@ var rules = []rule{
 	{"sizes", "no document grows beyond its bound", checkSizes},
 }
 
-// Check judges a snapshot. It is pure.
-func Check(s Snapshot) Report {
-	x := newIndex(&s)
+// Check judges a snapshot: by the rules of every business first, then by those of
+// its own. It is pure.
+func (subject *Subject) Check(s Snapshot) Report {
+	x := newIndex(subject, &s)
 	r := Report{At: s.Now, Transactions: len(s.Transactions), States: x.states(), Queues: append([]Queue{}, s.Queues...),
 		Stuck: x.excusedIDs(), Unanswered: x.unanswered()}
 	for _, rule := range rules {
-		f := findings{violations: []Violation{}}
-		rule.check(x, &f)
-		r.Invariants = append(r.Invariants, Invariant{rule.name, rule.promise, f.checked, f.violations})
+		r.judge(rule.name, rule.promise, func(f *trial.Findings) { rule.check(x, f) })
+	}
+	if subject.trial.Rules != nil {
+		own, err := subject.trial.Rules(&s.Stored)
+		if err != nil {
+			own = []trial.Rule{{Name: "readable", Promise: "what the business stores can be read", Check: func(f *trial.Findings) {
+				f.Checked++
+				f.Broken(subject.business.Name, "unreadable", "%v", err)
+			}}}
+		}
+		for _, rule := range own {
+			r.judge(rule.Name, rule.Promise, rule.Check)
+		}
 	}
 	r.Stories = x.stories(r.Invariants)
 	return r
 }
 
-// findings is what a rule has found so far.
-type findings struct {
-	checked    int
-	violations []Violation
-}
-
-// broken adds a violation. id is the TransactionID, or the document's own if
-// there is no transaction to it.
-func (f *findings) broken(id, what, format string, args ...any) {
-	f.violations = append(f.violations, Violation{ID: id, What: what, Detail: fmt.Sprintf(format, args...), said: format})
+// judge adds the judgement of one rule.
+func (r *Report) judge(name, promise string, check func(*trial.Findings)) {
+	f := trial.Findings{Violations: []trial.Violation{}}
+	check(&f)
+	r.Invariants = append(r.Invariants, Invariant{name, promise, f.Checked, f.Violations})
 }

@@ -10,11 +10,12 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // clone returns a snapshot that shares with s nothing that the tests change.
-func clone(s Snapshot) Snapshot {
+func clone(s scene) scene {
 	c := s
 	c.Transactions = slices.Clone(s.Transactions)
 	for i := range c.Transactions {
@@ -55,7 +56,7 @@ func replace(s, old, by string) string {
 
 func TestValidSnapshot(t *testing.T) {
 	s := valid(t)
-	r := Check(s)
+	r := check(s)
 	if !r.OK() || r.Broken() != 0 {
 		t.Errorf("broken:\n%s", text(t, r))
 	}
@@ -110,12 +111,12 @@ func TestBrokenSnapshots(t *testing.T) {
 		t.Run(strings.Join([]string{b.rule, b.what, b.id, b.about}, "/"), func(t *testing.T) {
 			s := valid(t)
 			b.do(&s)
-			r := Check(s)
+			r := check(s)
 			if r.OK() {
 				t.Fatal("nothing is broken")
 			}
 			i := slices.IndexFunc(r.Invariants, func(i Invariant) bool { return i.Name == b.rule })
-			if !slices.ContainsFunc(r.Invariants[i].Violations, func(v Violation) bool { return v.ID == b.id && v.What == b.what && v.Detail != "" }) {
+			if !slices.ContainsFunc(r.Invariants[i].Violations, func(v trial.Violation) bool { return v.ID == b.id && v.What == b.what && v.Detail != "" }) {
 				t.Errorf("%s has no violation %q of %s:\n%s", b.rule, b.what, b.id, text(t, r))
 			}
 			if !slices.ContainsFunc(r.Stories, func(s Story) bool { return s.ID == b.id }) {
@@ -129,22 +130,22 @@ func TestBrokenSnapshots(t *testing.T) {
 func TestEveryOneIsFound(t *testing.T) {
 	for _, tt := range []struct {
 		rule, what string
-		do         func(*Snapshot) (broken int)
+		do         func(*scene) (broken int)
 	}{
-		{"accepted", "lost", func(s *Snapshot) int { s.Transactions = nil; return 45 }},
-		{"history", "history", func(s *Snapshot) int {
+		{"accepted", "lost", func(s *scene) int { s.Transactions = nil; return 45 }},
+		{"history", "history", func(s *scene) int {
 			for i := range s.Transactions {
 				s.Transactions[i].History = nil
 			}
 			return len(s.Transactions)
 		}},
-		{"requests", "request", func(s *Snapshot) int {
+		{"requests", "request", func(s *scene) int {
 			for i := range s.Requests {
 				s.Requests[i].Hash = ""
 			}
 			return 2 // of a cancel there is nothing to compare
 		}},
-		{"undone", "half done", func(s *Snapshot) int {
+		{"undone", "half done", func(s *scene) int {
 			transaction(s, "answers-lost").State = workflow.Running // the first: one to pass over
 			undone := 0
 			for i := range s.Transactions {
@@ -158,11 +159,11 @@ func TestEveryOneIsFound(t *testing.T) {
 			}
 			return undone
 		}},
-		{"owned", "orphan", func(s *Snapshot) int {
+		{"owned", "orphan", func(s *scene) int {
 			s.Transactions = nil
 			return len(s.Bookings) + len(s.Assignments) + len(s.Deliveries) + len(s.Packages) + 1 // p-shared has had two
 		}},
-		{"carrier", "carrier", func(s *Snapshot) int {
+		{"carrier", "carrier", func(s *scene) int {
 			live := 0
 			for i := range s.Bookings {
 				s.Bookings[i].Content.DistanceKm++
@@ -172,7 +173,7 @@ func TestEveryOneIsFound(t *testing.T) {
 			}
 			return live
 		}},
-		{"drones", "no drone", func(s *Snapshot) int {
+		{"drones", "no drone", func(s *scene) int {
 			s.Drones = nil
 			flown := 0
 			for _, a := range s.Assignments {
@@ -186,7 +187,7 @@ func TestEveryOneIsFound(t *testing.T) {
 		t.Run(tt.rule, func(t *testing.T) {
 			s := valid(t)
 			want := tt.do(&s)
-			r := Check(s)
+			r := check(s)
 			i := slices.IndexFunc(r.Invariants, func(i Invariant) bool { return i.Name == tt.rule })
 			got := 0
 			for _, v := range r.Invariants[i].Violations {
@@ -201,43 +202,61 @@ func TestEveryOneIsFound(t *testing.T) {
 	}
 }
 
+// Ensure two drones for one package are found as they came about: the first one
+// flies, its client cancels, everything is undone by the book, and the next
+// order for the package gets a drone of its own. Nothing else is wrong.
+func TestTwoDronesForOnePackage(t *testing.T) {
+	s := valid(t)
+	pickedUpBeforeTheUndo(recordOf(s.Assignments, "first-owner"))
+	// The second owner's pickup stays behind the first one's.
+	var broken []string
+	for _, i := range check(s).Invariants {
+		for _, v := range i.Violations {
+			broken = append(broken, i.Name+" "+v.What+" "+v.ID)
+		}
+	}
+	if !slices.Equal(broken, []string{"packages two drones second-owner", "grounded undone in the air first-owner", "grounded package let go first-owner"}) {
+		t.Errorf("broken: %v", broken)
+	}
+}
+
 // Ensure what nothing is said of is not judged: a request that was never
 // answered, a body that its client has forgotten, notices that nobody wants.
 func TestNotJudged(t *testing.T) {
-	for name, do := range map[string]func(*Snapshot){
-		"another delivery answered": func(s *Snapshot) {
+	for name, do := range map[string]func(*scene){
+		"another delivery answered": func(s *scene) {
 			s.Ledger = append(s.Ledger, LedgerEntry{TransactionID: "never-answered", OperationID: "op-9", Kind: workflow.OperationCancel})
 			s.Transactions = append(s.Transactions, *transaction(s, "cancelled-first"))
 			p := &s.Transactions[len(s.Transactions)-1]
 			p.ID, p.Operations = "never-answered", slices.Clone(p.Operations[1:])
 			p.Operations[0].ID = "op-9"
 		},
-		"forgotten bodies": func(s *Snapshot) {
+		"forgotten bodies": func(s *scene) {
 			for i := range s.Ledger {
 				s.Ledger[i].Body = nil
 			}
 		},
-		"forgotten change": func(s *Snapshot) {
+		"forgotten change": func(s *scene) {
 			found(s.Ledger, func(e *LedgerEntry) bool { return e.TransactionID == "moved" && e.Kind == workflow.OperationReschedule }).Body = nil
 		},
-		"repeat without its body": func(s *Snapshot) {
+		"repeat without its body": func(s *scene) {
 			again := *found(s.Ledger, func(e *LedgerEntry) bool { return e.TransactionID == "keyed" })
 			again.Body = nil
 			s.Ledger = append(s.Ledger, again)
 		},
-		"a cancel after the pickup":     func(s *Snapshot) { takeBack(s, "far") },
+		"a cancel after the pickup":     func(s *scene) { takeBack(s, "far") },
 		"stuck in the air":              stickInTheAir,
-		"a tombstone beside its record": func(s *Snapshot) { moveTombstone(s, "p-shared", "first-owner") },
-		"a tombstone that is being moved": func(s *Snapshot) {
+		"a tombstone beside its record": func(s *scene) { moveTombstone(s, "p-shared", "first-owner") },
+		"a tombstone that is being moved": func(s *scene) {
 			stones := slices.Clone(recordOf(s.Packages, "p-shared").Tombstones)
 			moveTombstone(s, "p-shared", "first-owner")
 			recordOf(s.Packages, "p-shared").Tombstones = stones
 		},
-		"no room for a change": func(s *Snapshot) {
+		"no room for a change": func(s *scene) {
 			makeRoom(s, 3, workflow.OperationReschedule, json.RawMessage(aChange)).Operations[2].Bytes = workflow.MaxChangeBytes - 10
 		},
-		"a change of which nobody knows the size": func(s *Snapshot) { makeRoom(s, 3, workflow.OperationReschedule, nil) },
-		"strangers took the room": func(s *Snapshot) {
+		"a change of which nobody knows the size": func(s *scene) { makeRoom(s, 3, workflow.OperationReschedule, nil) },
+		"strangers took the room": func(s *scene) {
 			makeRoom(s, 11, workflow.OperationCancel, nil).Caller = "ada"
 			notTaken(s).Caller = "ada"
 			for i := range 40 {
@@ -247,16 +266,16 @@ func TestNotJudged(t *testing.T) {
 				s.Outside = append(s.Outside, o)
 			}
 		},
-		"nobody is told": func(s *Snapshot) {
+		"nobody is told": func(s *scene) {
 			s.Notifications = false
 			transaction(s, "far").Outbox.Count = 7
 		},
-		"poison sent twice": func(s *Snapshot) {
+		"poison sent twice": func(s *scene) {
 			again := s.Quarantine[0]
 			again.ID = "hub.0.9"
 			s.Quarantine = append(s.Quarantine, again)
 		},
-		"held longer after a change": func(s *Snapshot) {
+		"held longer after a change": func(s *scene) {
 			flight := recordOf(s.Assignments, "flying-0")
 			change := record.Entry{Change: record.Changed, Revision: 2}
 			journal(flight, change)
@@ -273,7 +292,7 @@ func TestNotJudged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := valid(t)
 			do(&s)
-			if r := Check(s); !r.OK() {
+			if r := check(s); !r.OK() {
 				t.Errorf("broken:\n%s", text(t, r))
 			}
 		})
@@ -284,7 +303,7 @@ func TestNotJudged(t *testing.T) {
 func BenchmarkCheck(b *testing.B) {
 	s := valid(b)
 	for b.Loop() {
-		if !Check(s).OK() {
+		if !check(s).OK() {
 			b.Fatal("broken")
 		}
 	}

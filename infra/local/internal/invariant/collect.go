@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -34,7 +35,7 @@ const (
 // after the other, and the documents of one in no order. Now is when all was
 // read, by this machine's clock. The caller adds the fields that the clients
 // know.
-func Collect(ctx context.Context, src Source) (Snapshot, error) {
+func (subject *Subject) Collect(ctx context.Context, src Source) (Snapshot, error) {
 	db, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: src.CosmosDB}, cosmosdb.Options{Database: src.Database})
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("collect: %w", err)
@@ -51,22 +52,34 @@ func Collect(ctx context.Context, src Source) (Snapshot, error) {
 		cosmosdb.TransactionsContainer: into(&s.Transactions),
 		cosmosdb.RequestsContainer:     takeRequest(into(&s.Requests), into(&s.Outside)),
 		cosmosdb.QuarantineContainer:   into(&s.Quarantine),
-		cosmosdb.AccountsContainer:     into(&s.Accounts),
-		cosmosdb.PackagesContainer:     into(&s.Packages),
-		cosmosdb.BookingsContainer:     into(&s.Bookings),
-		cosmosdb.AssignmentsContainer:  into(&s.Assignments),
-		cosmosdb.DronesContainer:       into(&s.Drones),
-		cosmosdb.DeliveriesContainer:   into(&s.Deliveries),
 	}
-	sizes := make([][]Document, len(cosmosdb.Containers))
-	for i, c := range cosmosdb.Containers {
+	containers := subject.containers()
+	records := make([][]record.Record[json.RawMessage], len(containers))
+	others := make([][]json.RawMessage, len(containers))
+	for i, c := range containers {
+		takers[c.Name] = into(&others[i])
+		if c.Effects {
+			takers[c.Name] = into(&records[i])
+		}
+	}
+	names := subject.names()
+	sizes := make([][]Document, len(names))
+	for i, name := range names {
 		group.Go(func() (err error) {
-			sizes[i], err = collect(groupCtx, db, c.Name, takers[c.Name])
+			sizes[i], err = collect(groupCtx, db, name, takers[name])
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return Snapshot{}, fmt.Errorf("collect: %w", err)
+	}
+	s.Records, s.Others = map[string][]record.Record[json.RawMessage]{}, map[string][]json.RawMessage{}
+	for i, c := range containers {
+		if c.Effects {
+			s.Records[c.Name] = records[i]
+		} else {
+			s.Others[c.Name] = others[i]
+		}
 	}
 	s.Documents = slices.Concat(sizes...)
 	s.Now = time.Now().UTC()

@@ -1,55 +1,39 @@
 package invariant
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery"
-	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
-	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
-	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// asks read the body of a step's call as its backend does.
-var asks = map[string]func(json.RawMessage) (any, error){
-	delivery.StepPackage:        read[parcel.Content],
-	delivery.StepTransportation: read[transportation.Ask],
-	delivery.StepDrone:          read[drone.Ask],
-	delivery.StepDelivery:       read[deliveries.Ask],
-}
-
-func read[T any](body json.RawMessage) (any, error) {
-	var ask T
-	err := json.Unmarshal(body, &ask)
-	return ask, err
-}
-
-func checkContents(x *index, f *findings) {
+func checkContents(x *index, f *trial.Findings) {
 	x.completed(func(p *workflow.Progress) {
-		f.checked++
+		f.Checked++
 		x.checkRevision(p, f)
 		checkLeft(p, f)
 		requests, err := x.requests(p)
 		if err != nil {
-			f.broken(p.ID, "request", "%v", err)
+			f.Broken(p.ID, "request", "%v", err)
 			return
 		}
 		x.checkRequested(p, requests, f)
-		for _, step := range x.effectful {
-			live := x.live[place{step, p.ID}]
-			if s := p.Step(step); s != nil && len(live) == 1 { // anything else is a violation of another invariant
-				x.checkContent(p, s, live[0], requests, f)
+		for i := range x.Subject.effects {
+			effect := &x.Subject.effects[i]
+			live := x.live[place{effect.Name, p.ID}]
+			if s := p.Step(effect.Name); s != nil && len(live) == 1 { // anything else is a violation of another invariant
+				x.checkContent(p, s, effect, live[0], requests, f)
 			}
 		}
 	})
 	for _, e := range x.effects {
 		if e.Live() && e.asked != e.Hash {
-			f.broken(e.TransactionID, "content", "%v holds other than it was asked for", e)
+			f.Broken(e.TransactionID, "content", "%v holds other than it was asked for", e)
 		}
 	}
 }
@@ -57,16 +41,16 @@ func checkContents(x *index, f *findings) {
 // checkLeft wants what was left as it was, since a service refused to put it back,
 // to be seen: in the step that was refused and in the reason, which names it; and
 // nothing else to be so excused.
-func checkLeft(p *workflow.Progress, f *findings) {
+func checkLeft(p *workflow.Progress, f *trial.Findings) {
 	refused := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool { return s.Error != nil })
 	named := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool {
 		return s.Error != nil && strings.HasSuffix(p.Reason, " was refused: "+s.Name+": "+s.Error.Message)
 	})
 	switch {
 	case left(p) && !named:
-		f.broken(p.ID, "left", "it is Completed, with the reason %q, and no service has refused that", p.Reason)
+		f.Broken(p.ID, "left", "it is Completed, with the reason %q, and no service has refused that", p.Reason)
 	case refused && !left(p):
-		f.broken(p.ID, "left", "it is Completed, a step of it has failed, and nobody is told")
+		f.Broken(p.ID, "left", "it is Completed, a step of it has failed, and nobody is told")
 	}
 }
 
@@ -87,10 +71,13 @@ func mayStand(p *workflow.Progress, s *workflow.StepProgress, revision int) bool
 // checkContent compares an effect with the call that the step would make now: a
 // step that no change has affected makes the call that it has made. Where p was
 // left as it was it is the call of the effect's own revision.
-func (x *index) checkContent(p *workflow.Progress, s *workflow.StepProgress, e *effect, requests []json.RawMessage, f *findings) {
+func (x *index) checkContent(p *workflow.Progress, s *workflow.StepProgress, of *effectful, e *effect, requests []json.RawMessage, f *trial.Findings) {
 	if !mayStand(p, s, e.Revision) {
-		f.broken(p.ID, "revision", "%v has revision %d, its step %d, the transaction %d", e, e.Revision, s.Revision, p.Revision)
+		f.Broken(p.ID, "revision", "%v has revision %d, its step %d, the transaction %d", e, e.Revision, s.Revision, p.Revision)
 		return
+	}
+	if of.Ask == nil {
+		return // nobody knows what was asked for
 	}
 	call := x.call(p, s.Name)
 	if left(p) {
@@ -101,26 +88,36 @@ func (x *index) checkContent(p *workflow.Progress, s *workflow.StepProgress, e *
 		then.Request = requests[e.Revision]
 		call = x.definition.CallOf(then, s.Name)
 	}
-	ask, err := asks[s.Name](call.Body)
+	ask, err := of.Ask(call.Body)
 	if err != nil {
-		f.broken(p.ID, "content", "the call of %s can't be read: %v", s.Name, err)
+		f.Broken(p.ID, "content", "the call of %s can't be read: %v", s.Name, err)
 		return
 	}
 	if want := hashOf(ask); e.Hash != want {
-		f.broken(p.ID, "content", "%v was asked for other than revision %d asks for", e, p.Revision)
+		f.Broken(p.ID, "content", "%v was asked for other than revision %d asks for", e, p.Revision)
 	}
 }
 
 // madeOfAnother reports whether an effect was made of a result that its
-// transaction no longer knows: a delivery has the schedule of the drone as it was
-// then, and the drone has changed since.
+// transaction no longer knows: the step that had it was made again since.
 func (x *index) madeOfAnother(p *workflow.Progress, step string, e *effect) bool {
-	return step == delivery.StepDelivery && p.Step(delivery.StepDrone).Revision > e.Revision
+	call := x.call(p, step)
+	for _, s := range p.Steps {
+		if s.Name == step || s.Revision <= e.Revision {
+			continue
+		}
+		without := p.Clone()
+		without.Step(s.Name).Result = nil
+		if !bytes.Equal(x.definition.CallOf(without, step).Body, call.Body) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkRevision counts: each reschedule that was taken up made a revision, and
 // each of them that was refused another one, to go back.
-func (x *index) checkRevision(p *workflow.Progress, f *findings) {
+func (x *index) checkRevision(p *workflow.Progress, f *trial.Findings) {
 	want := 1
 	for _, o := range p.Operations {
 		if o.Kind != workflow.OperationReschedule || o.Revision == 0 {
@@ -132,23 +129,20 @@ func (x *index) checkRevision(p *workflow.Progress, f *findings) {
 		}
 	}
 	if p.Revision != want {
-		f.broken(p.ID, "revision", "it is %d, and its operations have made %d", p.Revision, want)
+		f.Broken(p.ID, "revision", "it is %d, and its operations have made %d", p.Revision, want)
 	}
 }
 
 // checkRequested compares the request as it stands with what the client sent:
 // the delivery, changed by the applied reschedules in their order. It is not known
 // if the ledger does not hold all that was applied.
-func (x *index) checkRequested(p *workflow.Progress, requests []json.RawMessage, f *findings) {
+func (x *index) checkRequested(p *workflow.Progress, requests []json.RawMessage, f *trial.Findings) {
 	want := requests[len(requests)-1]
 	if want == nil {
 		return
 	}
-	same, err := sameRequest(want, p.Request)
-	if err != nil {
-		f.broken(p.ID, "request", "it can't be read: %v", err)
-	} else if !same {
-		f.broken(p.ID, "request", "it stands as %s, its client asked for %s", p.Request, want)
+	if !bytes.Equal(want, p.Request) {
+		f.Broken(p.ID, "request", "it stands as %s, its client asked for %s", p.Request, want)
 	}
 }
 
@@ -157,8 +151,11 @@ func (x *index) checkRequested(p *workflow.Progress, requests []json.RawMessage,
 // the ledger does not know is nil, and of revision 0 there is nothing.
 func (x *index) requests(p *workflow.Progress) ([]json.RawMessage, error) {
 	requests := make([]json.RawMessage, 2)
-	if first := x.delivery(p.ID); first != nil {
-		requests[1] = first.Body
+	if first := x.delivery(p.ID); first != nil && first.Body != nil {
+		var err error
+		if requests[1], err = x.canonical(first.Kind, first.Body, first.AcceptedAt); err != nil {
+			return nil, fmt.Errorf("the request that was accepted: %w", err)
+		}
 	}
 	taken := slices.DeleteFunc(slices.Clone(p.Operations), func(o workflow.OperationRecord) bool {
 		return o.Kind != workflow.OperationReschedule || o.Revision == 0

@@ -3,6 +3,7 @@ package invariant
 import (
 	"slices"
 
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -28,13 +29,13 @@ func states(all ...workflow.State) []workflow.State { return all }
 
 // checkHistory wants each entry to lead on from the one before it, the last one
 // to the present state.
-func checkHistory(x *index, f *findings) {
+func checkHistory(x *index, f *trial.Findings) {
 	for _, id := range x.ids {
 		p := x.transactions[id]
-		f.checked++
+		f.Checked++
 		if len(p.History) == 0 {
 			if p.State != workflow.Accepted {
-				f.broken(id, "history", "it is %s, and nobody knows how", p.State)
+				f.Broken(id, "history", "it is %s, and nobody knows how", p.State)
 			}
 			continue
 		}
@@ -43,21 +44,21 @@ func checkHistory(x *index, f *findings) {
 		}
 		last := p.History[len(p.History)-1]
 		if last.State != p.State {
-			f.broken(id, "history", "it is %s, its history ends with %s", p.State, last.State)
+			f.Broken(id, "history", "it is %s, its history ends with %s", p.State, last.State)
 		}
 		if p.State.Final() && !p.EndedAt.Equal(last.At.Time) {
-			f.broken(id, "history", "it ended at %s, its history at %s", p.EndedAt, last.At)
+			f.Broken(id, "history", "it ended at %s, its history at %s", p.EndedAt, last.At)
 		}
 	}
 }
 
 // checkWay follows a history from its beginning.
-func checkWay(p *workflow.Progress, f *findings) {
+func checkWay(p *workflow.Progress, f *trial.Findings) {
 	at := workflow.Accepted
 	for _, e := range p.History {
 		way, known := leads[e.Event]
 		if !known || !slices.Contains(way.from, at) || !slices.Contains(way.to, e.State) {
-			f.broken(p.ID, "history", "%s has led from %s to %s", e.Event, at, e.State)
+			f.Broken(p.ID, "history", "%s has led from %s to %s", e.Event, at, e.State)
 		}
 		at = e.State
 	}

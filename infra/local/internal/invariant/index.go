@@ -1,27 +1,23 @@
 package invariant
 
 import (
+	"cmp"
+	"encoding/json"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery"
-	"github.com/fabrikam/drone-delivery/shared/delivery/account"
-	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
-	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
-	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // index is a snapshot with what the rules look for in it.
 type index struct {
+	*Subject
 	*Snapshot
 	definition workflow.Definition
-	// effectful are the names of the steps that have an effect.
-	effectful []string
 
 	transactions map[string]*workflow.Progress
 	ids          []string                           // of the transactions, sorted
@@ -34,22 +30,18 @@ type index struct {
 	outside      map[string]*workflow.OutsideOperation // by operation
 	quarantined  map[string]bool                       // the operations that have ended there
 	traces       map[place][]record.Entry              // by step and transaction
-	accounts     map[string]*account.Account           // by id
-	drones       map[drone.Candidate]*drone.Drone
-	assignments  map[string]*record.Record[drone.Assignment]
-	bookings     map[string]*record.Record[transportation.Booking]
-	deliveries   map[string]*record.Record[deliveries.Content]
 }
 
 // place is where an effect is looked for: a step, and the id of a document or of
 // a transaction.
 type place struct{ step, id string }
 
-// effect is a record whatever its content is.
+// effect is a record of a step.
 type effect struct {
 	place
-	record.Record[struct{}]
-	// asked is the hash of what the stored content asks for.
+	record.Record[json.RawMessage]
+	// asked is the hash of what the stored content asks for; the record's own if
+	// nobody knows.
 	asked string
 }
 
@@ -63,24 +55,14 @@ type beside struct {
 
 func (e *effect) String() string { return e.step + " " + e.id }
 
-func newIndex(s *Snapshot) *index {
+func newIndex(subject *Subject, s *Snapshot) *index {
 	x := &index{
-		Snapshot: s, definition: delivery.Steps(),
-		transactions: make(map[string]*workflow.Progress, len(s.Transactions)),
+		Subject: subject, Snapshot: s, definition: subject.business.Workflow,
+		transactions: byKey(s.Transactions, func(p *workflow.Progress) string { return p.ID }),
 		calls:        map[place]workflow.Call{},
 		ledger:       map[string]map[string]*LedgerEntry{},
 		byID:         map[place]*effect{}, live: map[place][]*effect{}, traces: map[place][]record.Entry{},
-		accounts: byKey(s.Accounts, func(a *account.Account) string { return a.ID }),
-		outside:  byKey(s.Outside, func(o *workflow.OutsideOperation) string { return o.OperationID }),
-		drones:   byKey(s.Drones, func(d *drone.Drone) drone.Candidate { return drone.Candidate{DroneID: d.ID, Zone: d.Zone} }),
-	}
-	for _, step := range x.definition.Steps {
-		if step.Undo != nil {
-			x.effectful = append(x.effectful, step.Name)
-		}
-	}
-	for i := range s.Transactions {
-		x.transactions[s.Transactions[i].ID] = &s.Transactions[i]
+		outside: byKey(s.Outside, func(o *workflow.OutsideOperation) string { return o.OperationID }),
 	}
 	x.ids = slices.Sorted(maps.Keys(x.transactions))
 	for i := range s.Ledger {
@@ -93,10 +75,9 @@ func newIndex(s *Snapshot) *index {
 		}
 	}
 	x.quarantined = x.endedInQuarantine()
-	addEffects(x, delivery.StepPackage, s.Packages, func(c *parcel.Content) any { return c })
-	x.bookings = addEffects(x, delivery.StepTransportation, s.Bookings, func(b *transportation.Booking) any { return b.Ask })
-	x.assignments = addEffects(x, delivery.StepDrone, s.Assignments, func(a *drone.Assignment) any { return a.Ask })
-	x.deliveries = addEffects(x, delivery.StepDelivery, s.Deliveries, func(c *deliveries.Content) any { return c.Ask })
+	for i := range subject.effects {
+		x.addEffects(&subject.effects[i])
+	}
 	return x
 }
 
@@ -108,19 +89,14 @@ func byKey[K comparable, V any](all []V, key func(*V) K) map[K]*V {
 	return found
 }
 
-// addEffects takes the records of a step's backend into the index, and returns
-// them by id. ask is the part of a content that a PUT has asked for.
-func addEffects[T any](x *index, step string, records []record.Record[T], ask func(*T) any) map[string]*record.Record[T] {
+// addEffects takes the records of a step's container into the index.
+func (x *index) addEffects(of *effectful) {
+	step, records := of.Name, x.Records[of.Container]
 	for i := range records {
-		r := &records[i]
-		if _, isBeside := record.BesideOf(r.ID); isBeside {
+		if _, isBeside := record.BesideOf(records[i].ID); isBeside {
 			continue
 		}
-		e := &effect{place: place{step, r.ID}, Record: record.Record[struct{}]{
-			ID: r.ID, TransactionID: r.TransactionID, Revision: r.Revision, Hash: r.Hash, OwnerID: r.OwnerID,
-			Journal: r.Journal, Tombstones: r.Tombstones, TTL: r.TTL,
-		}}
-		e.asked = hashOf(ask(&r.Content))
+		e := &effect{place: place{step, records[i].ID}, Record: records[i], asked: of.asked(&records[i])}
 		x.effects = append(x.effects, e)
 		x.byID[e.place] = e
 		if e.Live() {
@@ -146,7 +122,28 @@ func addEffects[T any](x *index, step string, records []record.Record[T], ask fu
 			}
 		}
 	}
-	return byKey(records, func(r *record.Record[T]) string { return r.ID })
+}
+
+// asked returns the hash of what the content of a live record asks for.
+func (of *effectful) asked(r *record.Record[json.RawMessage]) string {
+	if of.Ask == nil || !r.Live() {
+		return r.Hash
+	}
+	ask, err := of.Ask(r.Content)
+	if err != nil {
+		return "no hash: " + err.Error()
+	}
+	return hashOf(ask)
+}
+
+// effectOf returns the step's of that name with its effect, nil if it has none.
+func (x *index) effectOf(step string) *effectful {
+	for i := range x.Subject.effects {
+		if e := &x.Subject.effects[i]; e.Name == step {
+			return e
+		}
+	}
+	return nil
 }
 
 // hashOf is record.Hash of a content that was decoded from JSON, and can be
@@ -207,7 +204,7 @@ func (x *index) unanswered() []string {
 func (x *index) excused(p *workflow.Progress) bool {
 	switch p.State {
 	case workflow.Stuck:
-		return x.UndoRefused[p.ID] || x.inTheAir(p)
+		return x.UndoRefused[p.ID] || x.irrevocable(p)
 	case workflow.GivenUp:
 		return slices.ContainsFunc(p.History, func(e workflow.Entry) bool {
 			return e.Event == workflow.EventGiveUp && e.By != ""
@@ -224,4 +221,51 @@ func (x *index) excusedIDs() []string {
 		}
 	}
 	return ids
+}
+
+// irrevocable reports whether the undo of a transaction was refused for good since
+// the world has finished what a pivot began: no fault has to be to blame.
+func (x *index) irrevocable(p *workflow.Progress) bool {
+	for _, of := range x.Subject.effects {
+		s, live := p.Step(of.Name), x.live[place{of.Name, p.ID}]
+		if !of.Pivot || s == nil || s.UndoError == nil || s.UndoError.Type != record.CannotUndo.ID || len(live) != 1 {
+			continue
+		}
+		if of.World == nil {
+			return true
+		}
+		if _, said := of.World(live[0].Content); said {
+			return true
+		}
+	}
+	return false
+}
+
+// PivotsMeanwhile counts the transactions for which the world did what can't be
+// undone while the client's cancel or change was on its way: it was accepted before,
+// and has ended after. They are what the rules are hardest for.
+func (subject *Subject) PivotsMeanwhile(s *Snapshot) int {
+	done := map[string]time.Time{}
+	for _, of := range subject.effects {
+		for _, r := range s.Records[of.Container] {
+			if of.World == nil {
+				break
+			}
+			if at, _ := of.World(r.Content); !at.IsZero() {
+				done[cmp.Or(r.TransactionID, r.ID)] = at
+			}
+		}
+	}
+	n := 0
+	for i := range s.Transactions {
+		p := &s.Transactions[i]
+		at, ok := done[p.ID]
+		for _, o := range p.Operations {
+			if ok && o.Kind != workflow.OperationDeliver && o.AcceptedAt.Before(at) && o.EndedAt.After(at) {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }

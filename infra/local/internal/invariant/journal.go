@@ -4,16 +4,17 @@ import (
 	"cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
 // checkJournals replays the journal of each effect.
-func checkJournals(x *index, f *findings) {
+func checkJournals(x *index, f *trial.Findings) {
 	for _, e := range x.effects {
-		f.checked++
+		f.Checked++
 		r := begin(e, f)
 		for i, entry := range e.Journal {
 			if want := r.forgotten + i + 1; entry.Seq != want {
-				f.broken(cmp.Or(entry.TransactionID, e.id), "gap", "%v has entry %d in the place of %d", e, entry.Seq, want)
+				f.Broken(cmp.Or(entry.TransactionID, e.id), "gap", "%v has entry %d in the place of %d", e, entry.Seq, want)
 			}
 			r.next(entry)
 		}
@@ -25,7 +26,7 @@ func checkJournals(x *index, f *findings) {
 // after the other; what follows holds for each of them.
 type replay struct {
 	*effect
-	*findings
+	*trial.Findings
 	owner string       // of the live content so far
 	last  record.Entry // of the owner
 	seen  map[string]bool
@@ -35,8 +36,8 @@ type replay struct {
 
 // begin returns the replay of a journal from its first entry. One that is full
 // has forgotten those before it, and what they have led to.
-func begin(e *effect, f *findings) replay {
-	r := replay{effect: e, findings: f, seen: map[string]bool{}}
+func begin(e *effect, f *trial.Findings) replay {
+	r := replay{effect: e, Findings: f, seen: map[string]bool{}}
 	if len(e.Journal) < record.MaxEntries {
 		return r
 	}
@@ -52,24 +53,24 @@ func (r *replay) next(e record.Entry) {
 	switch {
 	case e.Change == record.Created:
 		if r.owner != "" {
-			r.broken(e.TransactionID, "created twice", "%v for %s, while it was there for %s", r.effect, e.TransactionID, r.owner)
+			r.Broken(e.TransactionID, "created twice", "%v for %s, while it was there for %s", r.effect, e.TransactionID, r.owner)
 		} else if r.seen[e.TransactionID] {
-			r.broken(e.TransactionID, "created twice", "%v, again after it was deleted", r.effect)
+			r.Broken(e.TransactionID, "created twice", "%v, again after it was deleted", r.effect)
 		}
 		r.owner, r.seen[e.TransactionID] = e.TransactionID, true
 	case r.owner != e.TransactionID:
-		r.broken(cmp.Or(e.TransactionID, r.id), "journal", "%v was %s by %s, while it was there for %q", r.effect, e.Change, e.TransactionID, r.owner)
+		r.Broken(cmp.Or(e.TransactionID, r.id), "journal", "%v was %s by %s, while it was there for %q", r.effect, e.Change, e.TransactionID, r.owner)
 	case e.Change == record.Changed:
 		if e.Revision <= r.last.Revision {
-			r.broken(e.TransactionID, "changed twice", "%v to revision %d after revision %d", r.effect, e.Revision, r.last.Revision)
+			r.Broken(e.TransactionID, "changed twice", "%v to revision %d after revision %d", r.effect, e.Revision, r.last.Revision)
 		}
 	case e.Change == record.Deleted:
 		if e.Revision < r.last.Revision || e.Hash != r.last.Hash {
-			r.broken(e.TransactionID, "journal", "%v was deleted as another than it was", r.effect)
+			r.Broken(e.TransactionID, "journal", "%v was deleted as another than it was", r.effect)
 		}
 		r.owner = ""
 	default:
-		r.broken(cmp.Or(e.TransactionID, r.id), "journal", "%v was %q", r.effect, e.Change)
+		r.Broken(cmp.Or(e.TransactionID, r.id), "journal", "%v was %q", r.effect, e.Change)
 	}
 	r.last = e
 }
@@ -78,22 +79,22 @@ func (r *replay) next(e record.Entry) {
 func (r *replay) end() {
 	e := r.effect
 	if r.owner != e.TransactionID {
-		r.broken(cmp.Or(e.TransactionID, r.owner, e.id), "journal", "%v is there for %q, its journal ends with %q", e, e.TransactionID, r.owner)
+		r.Broken(cmp.Or(e.TransactionID, r.owner, e.id), "journal", "%v is there for %q, its journal ends with %q", e, e.TransactionID, r.owner)
 	} else if e.Live() && (e.Revision != r.last.Revision || e.Hash != r.last.Hash) {
-		r.broken(e.TransactionID, "journal", "%v has revision %d, its journal ends with %d or another content", e, e.Revision, r.last.Revision)
+		r.Broken(e.TransactionID, "journal", "%v has revision %d, its journal ends with %d or another content", e, e.Revision, r.last.Revision)
 	}
 	stones := map[string]bool{}
 	for _, t := range e.Tombstones {
 		if stones[t.TransactionID] {
-			r.broken(t.TransactionID, "undone twice", "%v has two of its tombstones", e)
+			r.Broken(t.TransactionID, "undone twice", "%v has two of its tombstones", e)
 		}
 		stones[t.TransactionID] = true
 	}
-	for id := range sorted(r.seen) {
+	for id := range trial.Sorted(r.seen) {
 		if id == r.owner && stones[id] {
-			r.broken(id, "undone", "%v is live beside its tombstone", e)
+			r.Broken(id, "undone", "%v is live beside its tombstone", e)
 		} else if id != r.owner && !stones[id] {
-			r.broken(id, "no tombstone", "%v was deleted without one", e)
+			r.Broken(id, "no tombstone", "%v was deleted without one", e)
 		}
 	}
 }

@@ -61,14 +61,13 @@ func TestForgottenEntries(t *testing.T) {
 			for n := range tt.bare {
 				undo(1000 + n)
 			}
-			s := Snapshot{Packages: allOf(t, &store)}
+			s := scene{Packages: allOf(t, &store)}
 			if tt.spoil != nil {
 				s.Packages = tt.spoil(s.Packages)
 			}
-			var f findings
-			checkJournals(newIndex(&s), &f)
-			if f.checked != 1 || (len(f.violations) > 0) != (tt.broken != "") || len(f.violations) > 0 && f.violations[0].What != tt.broken {
-				t.Errorf("%d checked, %+v, want %q", f.checked, f.violations, tt.broken)
+			f := judge(s, checkJournals)
+			if f.Checked != 1 || (len(f.Violations) > 0) != (tt.broken != "") || len(f.Violations) > 0 && f.Violations[0].What != tt.broken {
+				t.Errorf("%d checked, %+v, want %q", f.Checked, f.Violations, tt.broken)
 			}
 		})
 	}

@@ -1,20 +1,23 @@
 package invariant
 
-import "github.com/fabrikam/drone-delivery/shared/workflow"
+import (
+	"github.com/fabrikam/drone-delivery/shared/trial"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
 
 // checkOperations wants every operation that was answered 202 to be on record:
 // in its transaction, outside of it, or in the quarantine, where an operation
 // ends that is too old or too large to be run. Nothing else counts.
-func checkOperations(x *index, f *findings) {
-	for id, accepted := range sorted(x.ledger) {
-		for operation, e := range sorted(accepted) {
-			f.checked++
+func checkOperations(x *index, f *trial.Findings) {
+	for id, accepted := range trial.Sorted(x.ledger) {
+		for operation, e := range trial.Sorted(accepted) {
+			f.Checked++
 			kind, recorded := x.recorded(id, operation)
 			switch {
 			case !recorded && !x.quarantined[operation]:
-				f.broken(id, "operation lost", "%s %s", e.Kind, operation)
+				f.Broken(id, "operation lost", "%s %s", e.Kind, operation)
 			case recorded && kind != e.Kind:
-				f.broken(id, "operation changed", "%s was accepted as %s, and is %s", operation, e.Kind, kind)
+				f.Broken(id, "operation changed", "%s was accepted as %s, and is %s", operation, e.Kind, kind)
 			}
 		}
 	}
@@ -22,9 +25,9 @@ func checkOperations(x *index, f *findings) {
 		p := x.transactions[id]
 		seen := map[string]bool{}
 		for _, o := range p.Operations {
-			f.checked++
+			f.Checked++
 			if seen[o.ID] {
-				f.broken(id, "operation doubled", "%s %s", o.Kind, o.ID)
+				f.Broken(id, "operation doubled", "%s %s", o.Kind, o.ID)
 			}
 			seen[o.ID] = true
 			x.checkOperation(p, o, f)
@@ -32,7 +35,7 @@ func checkOperations(x *index, f *findings) {
 		checkOutcome(p, f)
 	}
 	for i := range x.Outside {
-		f.checked++
+		f.Checked++
 		x.checkOutside(&x.Outside[i], f)
 	}
 }
@@ -53,51 +56,51 @@ func (x *index) recorded(id, operation string) (workflow.OperationKind, bool) {
 
 // checkOperation wants an operation to have ended, with a reason if it was not
 // carried out. Those of an excused transaction may wait with it.
-func (x *index) checkOperation(p *workflow.Progress, o workflow.OperationRecord, f *findings) {
+func (x *index) checkOperation(p *workflow.Progress, o workflow.OperationRecord, f *trial.Findings) {
 	if o.State == workflow.OperationPending {
 		if !x.excused(p) {
-			f.broken(p.ID, "operation open", "%s %s", o.Kind, o.ID)
+			f.Broken(p.ID, "operation open", "%s %s", o.Kind, o.ID)
 		}
 		return
 	}
-	f.ended(p.ID, o)
+	ended(f, p.ID, o)
 }
 
 // ended wants an operation that does not wait any more to have come to an end
 // that can be told.
-func (f *findings) ended(id string, o workflow.OperationRecord) {
+func ended(f *trial.Findings, id string, o workflow.OperationRecord) {
 	switch o.State {
 	case workflow.OperationApplied:
 	case workflow.OperationRefused, workflow.OperationSuperseded:
 		if o.Reason == "" {
-			f.broken(id, "no reason", "%s %s is %s", o.Kind, o.ID, o.State)
+			f.Broken(id, "no reason", "%s %s is %s", o.Kind, o.ID, o.State)
 		}
 	default:
-		f.broken(id, "operation open", "%s %s is %q", o.Kind, o.ID, o.State)
+		f.Broken(id, "operation open", "%s %s is %q", o.Kind, o.ID, o.State)
 	}
 	if o.EndedAt.IsZero() {
-		f.broken(id, "operation open", "%s %s is %s since never", o.Kind, o.ID, o.State)
+		f.Broken(id, "operation open", "%s %s is %s since never", o.Kind, o.ID, o.State)
 	}
 }
 
 // checkOutside wants an operation that its transaction does not hold to have
 // ended, where its client looks for it, and no other end to be told elsewhere.
-func (x *index) checkOutside(o *workflow.OutsideOperation, f *findings) {
-	f.ended(o.TransactionID, workflow.OperationRecord{ID: o.OperationID, Kind: o.Operation, State: o.State, Reason: o.Reason, EndedAt: o.EndedAt})
+func (x *index) checkOutside(o *workflow.OutsideOperation, f *trial.Findings) {
+	ended(f, o.TransactionID, workflow.OperationRecord{ID: o.OperationID, Kind: o.Operation, State: o.State, Reason: o.Reason, EndedAt: o.EndedAt})
 	if o.ID != workflow.OutsideID(o.OperationID) {
-		f.broken(o.TransactionID, "operation misplaced", "%s %s is outside as %s, where nobody looks for it", o.Operation, o.OperationID, o.ID)
+		f.Broken(o.TransactionID, "operation misplaced", "%s %s is outside as %s, where nobody looks for it", o.Operation, o.OperationID, o.ID)
 	}
 	p := x.transactions[o.TransactionID]
 	if p == nil {
 		return // of the clients' a violation of another invariant
 	}
 	if in := p.Operation(o.OperationID); in != nil && in.State != o.State {
-		f.broken(p.ID, "two ends", "%s %s is %s in its transaction, and %s outside", o.Operation, o.OperationID, in.State, o.State)
+		f.Broken(p.ID, "two ends", "%s %s is %s in its transaction, and %s outside", o.Operation, o.OperationID, in.State, o.State)
 	}
 }
 
 // checkOutcome wants the operations to tell the same as the state.
-func checkOutcome(p *workflow.Progress, f *findings) {
+func checkOutcome(p *workflow.Progress, f *trial.Findings) {
 	applied := map[workflow.OperationKind]int{}
 	for _, o := range p.Operations {
 		if o.State == workflow.OperationApplied {
@@ -107,12 +110,12 @@ func checkOutcome(p *workflow.Progress, f *findings) {
 	delivered, cancelled := applied[workflow.OperationDeliver], applied[workflow.OperationCancel]
 	switch {
 	case delivered > 1:
-		f.broken(p.ID, "delivered twice", "%d deliver operations are Applied", delivered)
+		f.Broken(p.ID, "delivered twice", "%d deliver operations are Applied", delivered)
 	case p.State == workflow.Completed && delivered == 0:
-		f.broken(p.ID, "outcome", "it is Completed, but its delivery is not Applied")
+		f.Broken(p.ID, "outcome", "it is Completed, but its delivery is not Applied")
 	case p.State == workflow.Rejected && delivered > 0:
-		f.broken(p.ID, "outcome", "it is Rejected, but its delivery is Applied")
+		f.Broken(p.ID, "outcome", "it is Rejected, but its delivery is Applied")
 	case (p.State == workflow.Cancelled) != (cancelled > 0):
-		f.broken(p.ID, "outcome", "it is %s with %d applied cancels", p.State, cancelled)
+		f.Broken(p.ID, "outcome", "it is %s with %d applied cancels", p.State, cancelled)
 	}
 }

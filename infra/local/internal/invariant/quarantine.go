@@ -7,6 +7,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
 // envelopeOf returns what an entry of the quarantine holds. It is false for what
@@ -59,7 +60,7 @@ func (s *Snapshot) PoisonSetAside() bool {
 // goes on without them, and operations that have ended there. It compares bodies:
 // where an event ends up on the hub, and how often an unacknowledged one is sent,
 // is not its sender's to know.
-func checkQuarantine(x *index, f *findings) {
+func checkQuarantine(x *index, f *trial.Findings) {
 	left := map[string]bool{} // not found yet
 	for _, hash := range x.Poison {
 		left[hash] = true
@@ -68,16 +69,16 @@ func checkQuarantine(x *index, f *findings) {
 	seen := map[string]bool{}
 	for i := range x.Quarantine {
 		e := &x.Quarantine[i]
-		f.checked++
+		f.Checked++
 		body, err := e.Bytes()
 		hash := BodyHash(body)
 		if err != nil {
-			f.broken(e.ID, "quarantine", "%v", err)
+			f.Broken(e.ID, "quarantine", "%v", err)
 			continue
 		}
 		key := e.Source + "/" + e.ID
 		if seen[key] {
-			f.broken(e.ID, "quarantine", "it is there twice")
+			f.Broken(e.ID, "quarantine", "it is there twice")
 			continue
 		}
 		seen[key] = true
@@ -87,23 +88,23 @@ func checkQuarantine(x *index, f *findings) {
 		}
 		x.checkKeptMessage(e, f)
 	}
-	for hash := range sorted(left) {
-		f.checked++
-		f.broken(hash, "poison lost", "a body with this SHA-256 was put on the hub, and is not in the quarantine")
+	for hash := range trial.Sorted(left) {
+		f.Checked++
+		f.Broken(hash, "poison lost", "a body with this SHA-256 was put on the hub, and is not in the quarantine")
 	}
 }
 
 // checkKeptMessage looks at an entry that is no poison. A wake that came to no
 // transaction is as bad as any other: it was sent for one.
-func (x *index) checkKeptMessage(e *quarantine.Entry, f *findings) {
+func (x *index) checkKeptMessage(e *quarantine.Entry, f *trial.Findings) {
 	m, readable := envelopeOf(e)
 	dead := x.isDeadLetter(e) && x.transactions[m.TransactionID] != nil
 	switch {
 	case !readable || !dead && !x.quarantined[m.OperationID]:
-		f.broken(cmp.Or(e.TransactionID, e.ID), "not poison", "%s from %s is no poison: %s %s", e.ID, e.Source, e.Reason, e.Detail)
+		f.Broken(cmp.Or(e.TransactionID, e.ID), "not poison", "%s from %s is no poison: %s %s", e.ID, e.Source, e.Reason, e.Detail)
 	case dead && m.Operation != "":
 		if _, recorded := x.recorded(m.TransactionID, m.OperationID); !recorded {
-			f.broken(m.TransactionID, "not on record", "its %s %s is in the quarantine as %s, and nobody has put it on record", m.Operation, m.OperationID, e.ID)
+			f.Broken(m.TransactionID, "not on record", "its %s %s is in the quarantine as %s, and nobody has put it on record", m.Operation, m.OperationID, e.ID)
 		}
 	}
 }

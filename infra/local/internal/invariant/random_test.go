@@ -17,7 +17,7 @@ import (
 // which it has nothing to do.
 type corruption struct {
 	name string
-	do   func(s *Snapshot, at int) bool
+	do   func(s *scene, at int) bool
 }
 
 // at returns the element of a slice that a number stands for.
@@ -29,7 +29,7 @@ func finished(id string) bool { return id != "stuck" && id != "given-up" }
 
 // onRecords corrupts a record of any of the backends, tried one after the other
 // from that number on.
-func onRecords(n int, s *Snapshot, do func(records) bool) bool {
+func onRecords(n int, s *scene, do func(records) bool) bool {
 	kinds := []records{
 		&recordsOf[parcel.Content]{&s.Packages}, &recordsOf[transportation.Booking]{&s.Bookings},
 		&recordsOf[drone.Assignment]{&s.Assignments}, &recordsOf[deliveries.Content]{&s.Deliveries},
@@ -61,11 +61,11 @@ func (r *recordsOf[T]) double(n int) {
 }
 
 var corruptions = []corruption{
-	{"drop a transaction", func(s *Snapshot, n int) bool {
+	{"drop a transaction", func(s *scene, n int) bool {
 		s.Transactions = drop(s.Transactions, at(s.Transactions, n))
 		return true
 	}},
-	{"drop an effect", func(s *Snapshot, n int) bool {
+	{"drop an effect", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			owner, id, _, _, _, _, _ := r.header(n)
 			ok := finished(*owner) && finished(*id)
@@ -75,7 +75,7 @@ var corruptions = []corruption{
 			return ok
 		})
 	}},
-	{"double an effect", func(s *Snapshot, n int) bool {
+	{"double an effect", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			owner, _, _, _, _, _, _ := r.header(n)
 			ok := *owner != "" && finished(*owner)
@@ -85,7 +85,7 @@ var corruptions = []corruption{
 			return ok
 		})
 	}},
-	{"drop a line of a journal", func(s *Snapshot, n int) bool {
+	{"drop a line of a journal", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			_, _, _, _, _, journal, _ := r.header(n)
 			if len(*journal) == 0 {
@@ -95,7 +95,7 @@ var corruptions = []corruption{
 			return true
 		})
 	}},
-	{"double a line of a journal", func(s *Snapshot, n int) bool {
+	{"double a line of a journal", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			_, _, _, _, _, journal, _ := r.header(n)
 			if len(*journal) == 0 {
@@ -105,7 +105,7 @@ var corruptions = []corruption{
 			return true
 		})
 	}},
-	{"turn a line of a journal into another change", func(s *Snapshot, n int) bool {
+	{"turn a line of a journal into another change", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			_, _, _, _, _, journal, _ := r.header(n)
 			if len(*journal) == 0 {
@@ -117,7 +117,7 @@ var corruptions = []corruption{
 			return true
 		})
 	}},
-	{"give an effect to another", func(s *Snapshot, n int) bool {
+	{"give an effect to another", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			owner, _, _, _, _, _, _ := r.header(n)
 			other := at(s.Transactions, n/7).ID
@@ -126,28 +126,28 @@ var corruptions = []corruption{
 			return ok
 		})
 	}},
-	{"another revision of an effect", func(s *Snapshot, n int) bool {
+	{"another revision of an effect", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			owner, _, revision, _, _, _, _ := r.header(n)
 			*revision++
 			return *owner != ""
 		})
 	}},
-	{"another hash of an effect", func(s *Snapshot, n int) bool {
+	{"another hash of an effect", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			owner, _, _, hash, _, _, _ := r.header(n)
 			*hash += "0"
 			return *owner != ""
 		})
 	}},
-	{"another lifetime of an effect", func(s *Snapshot, n int) bool {
+	{"another lifetime of an effect", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			_, _, _, _, ttl, _, _ := r.header(n)
 			*ttl = max(0, 1-*ttl)
 			return true
 		})
 	}},
-	{"drop a tombstone", func(s *Snapshot, n int) bool {
+	{"drop a tombstone", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			_, _, _, _, _, _, stones := r.header(n)
 			if len(*stones) == 0 {
@@ -157,26 +157,26 @@ var corruptions = []corruption{
 			return true
 		})
 	}},
-	{"bury an effect", func(s *Snapshot, n int) bool {
+	{"bury an effect", func(s *scene, n int) bool {
 		return onRecords(n, s, func(r records) bool {
 			owner, _, _, _, _, _, stones := r.header(n)
 			*stones = append(*stones, record.Tombstone{TransactionID: *owner})
 			return *owner != ""
 		})
 	}},
-	{"another weight", func(s *Snapshot, n int) bool { p := at(s.Packages, n); p.Content.WeightKg++; return p.Live() }},
-	{"another place", func(s *Snapshot, n int) bool { d := at(s.Deliveries, n); d.Content.DropOff.Latitude++; return d.Live() }},
-	{"a carrier or none", func(s *Snapshot, n int) bool {
+	{"another weight", func(s *scene, n int) bool { p := at(s.Packages, n); p.Content.WeightKg++; return p.Live() }},
+	{"another place", func(s *scene, n int) bool { d := at(s.Deliveries, n); d.Content.DropOff.Latitude++; return d.Live() }},
+	{"a carrier or none", func(s *scene, n int) bool {
 		b := at(s.Bookings, n)
 		b.Content.Required = !b.Content.Required
 		return b.Live()
 	}},
-	{"swap the drones of two assignments", func(s *Snapshot, n int) bool {
+	{"swap the drones of two assignments", func(s *scene, n int) bool {
 		a, b := at(s.Assignments, n), at(s.Assignments, n/7)
 		a.Content.DroneID, b.Content.DroneID = b.Content.DroneID, a.Content.DroneID
 		return a.Content.DroneID != b.Content.DroneID && a.Live() && finished(a.ID)
 	}},
-	{"swap the holders of two drones", func(s *Snapshot, n int) bool {
+	{"swap the holders of two drones", func(s *scene, n int) bool {
 		a, b := at(s.Drones, n), at(s.Drones, n/7)
 		if a == b || len(a.Holds)+len(b.Holds) == 0 {
 			return false
@@ -184,66 +184,66 @@ var corruptions = []corruption{
 		a.Holds, b.Holds, a.BusyUntil, b.BusyUntil = b.Holds, a.Holds, b.BusyUntil, a.BusyUntil
 		return true
 	}},
-	{"free a drone too soon", func(s *Snapshot, n int) bool { d := at(s.Drones, n); d.BusyUntil--; return true }},
-	{"another state", func(s *Snapshot, n int) bool {
+	{"free a drone too soon", func(s *scene, n int) bool { d := at(s.Drones, n); d.BusyUntil--; return true }},
+	{"another state", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		before := p.State
 		p.State = *at(workflow.States, n/7)
 		return p.State != before
 	}},
-	{"another revision", func(s *Snapshot, n int) bool {
+	{"another revision", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		p.Revision += 1 - n%2*2
 		return p.State == workflow.Completed
 	}},
-	{"another step", func(s *Snapshot, n int) bool {
+	{"another step", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		at(p.Steps, n).State = workflow.StepPending
 		return p.State == workflow.Completed
 	}},
-	{"drop an operation", func(s *Snapshot, n int) bool {
+	{"drop an operation", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		p.Operations = drop(p.Operations, at(p.Operations, n))
 		return true
 	}},
-	{"drop an operation outside", func(s *Snapshot, n int) bool {
+	{"drop an operation outside", func(s *scene, n int) bool {
 		s.Outside = drop(s.Outside, at(s.Outside, n))
 		return true
 	}},
-	{"an operation without an end", func(s *Snapshot, n int) bool {
+	{"an operation without an end", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		at(p.Operations, n).State = workflow.OperationPending
 		return finished(p.ID)
 	}},
-	{"drop the last line of a history", func(s *Snapshot, n int) bool {
+	{"drop the last line of a history", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		p.History = p.History[:len(p.History)-1]
 		return true
 	}},
-	{"another end", func(s *Snapshot, n int) bool {
+	{"another end", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		p.EndedAt = workflow.At(p.EndedAt.AddDate(0, 0, 1))
 		return p.State.Final()
 	}},
-	{"a lease", func(s *Snapshot, n int) bool { at(s.Transactions, n).Lease.Runner = "r"; return true }},
-	{"a wake", func(s *Snapshot, n int) bool { p := at(s.Transactions, n); p.WakeAt = p.AcceptedAt; return true }},
-	{"another lifetime", func(s *Snapshot, n int) bool { p := at(s.Transactions, n); p.TTL = max(0, 1-p.TTL); return true }},
-	{"a notice too many", func(s *Snapshot, n int) bool { at(s.Transactions, n).Outbox.Count++; return true }},
-	{"an answer that nobody knows of", func(s *Snapshot, n int) bool {
+	{"a lease", func(s *scene, n int) bool { at(s.Transactions, n).Lease.Runner = "r"; return true }},
+	{"a wake", func(s *scene, n int) bool { p := at(s.Transactions, n); p.WakeAt = p.AcceptedAt; return true }},
+	{"another lifetime", func(s *scene, n int) bool { p := at(s.Transactions, n); p.TTL = max(0, 1-p.TTL); return true }},
+	{"a notice too many", func(s *scene, n int) bool { at(s.Transactions, n).Outbox.Count++; return true }},
+	{"an answer that nobody knows of", func(s *scene, n int) bool {
 		e := *at(s.Ledger, n)
 		e.OperationID += "-2"
 		s.Ledger = append(s.Ledger, e)
 		return true
 	}},
-	{"drop an entry of the quarantine", func(s *Snapshot, n int) bool {
+	{"drop an entry of the quarantine", func(s *scene, n int) bool {
 		e := at(s.Quarantine, n)
-		ok := !newIndex(s).isDeadLetter(e) // what it asks for is elsewhere, too
+		ok := !newIndex(theSubject, &s.Snapshot).isDeadLetter(e) // what it asks for is elsewhere, too
 		if ok {
 			s.Quarantine = drop(s.Quarantine, e)
 		}
 		return ok
 	}},
-	{"pick up before the undo", func(s *Snapshot, n int) bool {
+	{"pick up before the undo", func(s *scene, n int) bool {
 		a := at(s.Assignments, n)
 		undone := a.Content.DroneID != "" && !a.Live()
 		if undone {
@@ -251,23 +251,23 @@ var corruptions = []corruption{
 		}
 		return undone
 	}},
-	{"give a package to two", func(s *Snapshot, n int) bool {
+	{"give a package to two", func(s *scene, n int) bool {
 		a, b := at(s.Assignments, n), at(s.Assignments, n/7)
 		a.Content.PackageDetail.ID = b.Content.PackageDetail.ID
 		return a != b && a.Live() && b.Live()
 	}},
-	{"a document without end", func(s *Snapshot, n int) bool { at(s.Documents, n).Bytes += largest; return true }},
-	{"another line in a history", func(s *Snapshot, n int) bool {
+	{"a document without end", func(s *scene, n int) bool { at(s.Documents, n).Bytes += largest; return true }},
+	{"another line in a history", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		e := at(p.History, n)
 		e.Event = workflow.EventRetryUndo
 		return e.State != workflow.Compensating
 	}},
-	{"a dead letter in quarantine", func(s *Snapshot, n int) bool {
+	{"a dead letter in quarantine", func(s *scene, n int) bool {
 		s.Quarantine = append(s.Quarantine, quarantine.Entry{ID: "q.1", Source: "q", TransactionID: at(s.Transactions, n).ID})
 		return true
 	}},
-	{"a dead letter", func(s *Snapshot, n int) bool { at(s.Queues, n).DeadLetters++; return true }},
+	{"a dead letter", func(s *scene, n int) bool { at(s.Queues, n).DeadLetters++; return true }},
 }
 
 // Ensure that whatever single thing is made wrong, wherever, is found.
@@ -288,7 +288,7 @@ func FuzzCorruption(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, n uint32) {
 		c := *at(corruptions, int(kind))
 		s := valid(t)
-		if c.do(&s, int(n)) && Check(s).OK() {
+		if c.do(&s, int(n)) && check(s).OK() {
 			t.Errorf("%s at %d is not found", c.name, n)
 		}
 	})

@@ -3,10 +3,12 @@ package invariant
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -17,7 +19,7 @@ type Report struct {
 	States       map[workflow.State]int `json:"states"` // transactions by state
 	Invariants   []Invariant            `json:"invariants"`
 	// Stuck are the transactions that may be: an injected fault refuses their
-	// undo, or their drone does, which had picked up.
+	// undo, or a service does since the world has finished what it began.
 	Stuck []string `json:"stuck"`
 	// Unanswered are the transactions that no client's ledger tells of: its
 	// client may have died before it noted the answer down.
@@ -29,22 +31,10 @@ type Report struct {
 
 // Invariant is one promise, and what breaks it.
 type Invariant struct {
-	Name       string      `json:"name"`
-	Promise    string      `json:"promise"`
-	Checked    int         `json:"checked"` // things that were looked at
-	Violations []Violation `json:"violations"`
-}
-
-// Violation is one thing that is not as it should be.
-type Violation struct {
-	// ID is the TransactionID, or the id of the document if there is no
-	// transaction to it.
-	ID     string `json:"id"`
-	What   string `json:"what"`   // a few words that can be counted
-	Detail string `json:"detail"` // for people
-	// said is the format of Detail: together with What it names the place in the
-	// rule that found it.
-	said string
+	Name       string            `json:"name"`
+	Promise    string            `json:"promise"`
+	Checked    int               `json:"checked"` // things that were looked at
+	Violations []trial.Violation `json:"violations"`
 }
 
 // OK reports whether nothing is broken.
@@ -57,6 +47,13 @@ func (r Report) Broken() int {
 		n += len(i.Violations)
 	}
 	return n
+}
+
+// Finds reports whether a rule has such a violation.
+func (r Report) Finds(rule, what, id string) bool {
+	return slices.ContainsFunc(r.Invariants, func(i Invariant) bool {
+		return i.Name == rule && slices.ContainsFunc(i.Violations, func(v trial.Violation) bool { return v.ID == id && v.What == what })
+	})
 }
 
 // Unchecked returns the names of the invariants that had nothing to look at: of
@@ -94,7 +91,7 @@ func (r Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "  queue %s: %d active, %d scheduled, %d dead letters\n", q.Name, q.Active, q.Scheduled, q.DeadLetters)
 	}
 	if n := len(r.Stuck); n > 0 {
-		fmt.Fprintf(&b, "  %d stuck, since an injected fault or a pickup refuses their undo\n", n)
+		fmt.Fprintf(&b, "  %d stuck, since an injected fault or the world refuses their undo\n", n)
 	}
 	if n := len(r.Unanswered); n > 0 {
 		fmt.Fprintf(&b, "  %d that no client knows of\n", n)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestReportOfAValidSnapshot(t *testing.T) {
-	got := text(t, Check(valid(t)))
+	got := text(t, check(valid(t)))
 	for _, want := range []string{
 		"46 transactions at 2026-03-", " 35 Completed 2 Rejected 3 Compensated 4 Cancelled 1 Stuck 1 GivenUp\n",
 		"  invariant    checked  broken", "\n  accepted     45       0       every 202",
@@ -27,7 +27,7 @@ func TestReportOfAValidSnapshot(t *testing.T) {
 func TestReportTellsTheStory(t *testing.T) {
 	s := valid(t)
 	transaction(&s, "retried").State = workflow.Running
-	r := Check(s)
+	r := check(s)
 	got := text(t, r)
 	for _, want := range []string{
 		"\nretried\n", "accepted: open: it is \"Running\"", "answered 202 at 2026-03-0", "for operation op-",
@@ -43,7 +43,7 @@ func TestReportTellsTheStory(t *testing.T) {
 		t.Errorf("it is broken:\n%s", got)
 	}
 	hold(&s, "flying-0", func(h *drone.Hold) { h.TransactionID = "retried" })
-	if got := text(t, Check(s)); !strings.Contains(got, `: held for "retried" from`) {
+	if got := text(t, check(s)); !strings.Contains(got, `drones: {"id":"zone-`) {
 		t.Errorf("no drone in the story:\n%s", got)
 	}
 }
@@ -52,14 +52,14 @@ func TestReportTellsTheStory(t *testing.T) {
 func TestReportOfADisaster(t *testing.T) {
 	s := valid(t)
 	s.Packages, s.Quarantine = nil, nil
-	r := Check(s)
+	r := check(s)
 	if len(r.Stories) != maxStories {
 		t.Errorf("%d stories", len(r.Stories))
 	}
 	if got := text(t, r); !strings.Contains(got, "poison lost") || !strings.Contains(got, "missing: there is no package") {
 		t.Errorf("not some of each:\n%s", got)
 	}
-	if len(r.Invariants) != len(rules) || r.Broken() < 28 {
+	if len(r.Invariants) != len(check(scene{}).Invariants) || r.Broken() < 28 {
 		t.Errorf("%d broken", r.Broken())
 	}
 }
@@ -67,7 +67,7 @@ func TestReportOfADisaster(t *testing.T) {
 func TestReportAsJSON(t *testing.T) {
 	s := valid(t)
 	s.Queues[0].DeadLetters = 1
-	data, err := json.Marshal(Check(s))
+	data, err := json.Marshal(check(s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestReportAsJSON(t *testing.T) {
 			t.Errorf("no %s in %s", want, data)
 		}
 	}
-	data, err = json.Marshal(Check(Snapshot{}))
+	data, err = json.Marshal(check(scene{}))
 	if err != nil || strings.Contains(string(data), "null") {
 		t.Errorf("of nothing: %v, %s", err, data)
 	}
@@ -89,19 +89,19 @@ func TestReportAsJSON(t *testing.T) {
 // Ensure nobody takes an invariant that had nothing to look at for one that was
 // shown.
 func TestReportOfNothing(t *testing.T) {
-	r := Check(Snapshot{})
-	if len(r.Unchecked()) != len(rules) {
+	r := check(scene{})
+	if len(r.Unchecked()) != len(r.Invariants) {
 		t.Errorf("nothing to look at for %v", r.Unchecked())
 	}
-	if got := text(t, r); !strings.Contains(got, "nothing shown, for: accepted, operations, ") || !strings.Contains(got, ", sizes\n") {
+	if got := text(t, r); !strings.Contains(got, "nothing shown, for: accepted, operations, ") || !strings.Contains(got, ", drones\n") {
 		t.Errorf("not told:\n%s", got)
 	}
 	s := valid(t)
-	if r := Check(s); len(r.Unchecked()) > 0 || strings.Contains(text(t, r), "nothing shown") {
+	if r := check(s); len(r.Unchecked()) > 0 || strings.Contains(text(t, r), "nothing shown") {
 		t.Errorf("nothing to look at for %v", r.Unchecked())
 	}
 	s.Notifications = false
-	if got := text(t, Check(s)); !strings.Contains(got, "nothing shown, for: notices\n") {
+	if got := text(t, check(s)); !strings.Contains(got, "nothing shown, for: notices\n") {
 		t.Errorf("not told:\n%s", got)
 	}
 }

@@ -1,13 +1,16 @@
 package invariant
 
-import "github.com/fabrikam/drone-delivery/shared/workflow"
+import (
+	"github.com/fabrikam/drone-delivery/shared/trial"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
 
 // checkRoom wants a reason for each operation that is Refused outside of its
 // transaction: it is another's, or the transaction had no room for it. Room that
 // is used up stays so, but for what strangers' operations took before it was
 // known whose the transaction is: those lie outside as well, and count as having
 // been in.
-func checkRoom(x *index, f *findings) {
+func checkRoom(x *index, f *trial.Findings) {
 	strangers := map[string]map[workflow.OperationKind]int{} // by transaction
 	for i := range x.Outside {
 		o := &x.Outside[i]
@@ -24,13 +27,13 @@ func checkRoom(x *index, f *findings) {
 		if p == nil || o.State != workflow.OperationRefused {
 			continue // a violation of another invariant, or an end that it had inside
 		}
-		f.checked++
+		f.Checked++
 		switch {
 		case foreign(p, o):
 		case o.Reason == workflow.NotYours:
-			f.broken(p.ID, "refused for nothing", "%s %s is its owner's, and was refused as another's", o.Operation, o.OperationID)
+			f.Broken(p.ID, "refused for nothing", "%s %s is its owner's, and was refused as another's", o.Operation, o.OperationID)
 		case x.hadRoom(p, o, strangers[p.ID]):
-			f.broken(p.ID, "refused for nothing", "%s %s was refused outside for %q, and there is room for it", o.Operation, o.OperationID, o.Reason)
+			f.Broken(p.ID, "refused for nothing", "%s %s was refused outside for %q, and there is room for it", o.Operation, o.OperationID, o.Reason)
 		}
 	}
 }
@@ -61,6 +64,6 @@ func (x *index) hadRoom(p *workflow.Progress, o *workflow.OutsideOperation, stra
 	if e == nil || e.Body == nil || strangers[workflow.OperationReschedule] > 0 {
 		return false // nobody knows how large it was, or they were
 	}
-	change, err := canonicalOf(o.Operation, e.Body)
+	change, err := x.canonical(o.Operation, e.Body, e.AcceptedAt)
 	return err == nil && bytes+len(change) <= workflow.MaxChangeBytes
 }

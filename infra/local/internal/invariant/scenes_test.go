@@ -19,18 +19,18 @@ import (
 
 var theValid struct {
 	once sync.Once
-	Snapshot
+	scene
 }
 
 // valid returns a copy of a snapshot with everything that may be in one: every
 // final state, and every way to it that leaves other traces.
-func valid(t testing.TB) Snapshot {
+func valid(t testing.TB) scene {
 	t.Helper()
-	theValid.once.Do(func() { theValid.Snapshot = makeValid(t) })
-	return clone(theValid.Snapshot)
+	theValid.once.Do(func() { theValid.scene = makeValid(t) })
+	return clone(theValid.scene)
 }
 
-func makeValid(t testing.TB) Snapshot {
+func makeValid(t testing.TB) scene {
 	t.Helper()
 	w := newWorld(t)
 	w.oneAfterTheOther()

@@ -1,6 +1,12 @@
 package invariant
 
-import "github.com/fabrikam/drone-delivery/shared/cosmosdb"
+import (
+	"slices"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/trial"
+)
 
 // Document is what one stored document takes, as the service gives it back.
 type Document struct {
@@ -10,7 +16,7 @@ type Document struct {
 
 const kib = 1 << 10
 
-// bounds are the largest documents, in bytes, of each container. Cosmos DB
+// bounds are the largest documents, in bytes, of the system's containers. Cosmos DB
 // refuses one of more than 2 MB
 // (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits),
 // and then nobody can change it any more. So what grows with what clients do has
@@ -25,25 +31,28 @@ var bounds = map[string]int{
 	// An event of 1 MiB, the largest that a hub takes, in base64, with its
 	// properties and what operators did (TestEntriesAreBounded of package
 	// quarantine).
-	cosmosdb.QuarantineContainer: 1536 * kib,
-	cosmosdb.AccountsContainer:   4 * kib,
-	// A full journal and all the tombstones that a record has room for
-	// (TestRecordIsBounded of package record).
-	cosmosdb.PackagesContainer:    64 * kib,
-	cosmosdb.BookingsContainer:    64 * kib,
-	cosmosdb.AssignmentsContainer: 64 * kib,
-	// The same, and what receivers have sent: 128 KiB of confirmations, and their
-	// wishes for a notice.
-	cosmosdb.DeliveriesContainer:  224 * kib,
-	cosmosdb.DronesContainer:      8 * kib,
+	cosmosdb.QuarantineContainer:  1536 * kib,
 	cosmosdb.CheckpointsContainer: 2 * kib,
 }
 
-func checkSizes(x *index, f *findings) {
+// bound returns the largest document of a container, 0 for one that nobody knows.
+// That of a record is a full journal and all the tombstones that it has room for
+// (TestRecordIsBounded of package record).
+func (s *Subject) bound(container string) int {
+	if most := max(bounds[container], s.trial.Sizes[container]); most > 0 {
+		return most
+	}
+	if slices.ContainsFunc(s.containers(), func(c business.Container) bool { return c.Name == container }) {
+		return trial.DefaultSize
+	}
+	return 0
+}
+
+func checkSizes(x *index, f *trial.Findings) {
 	for _, d := range x.Documents {
-		f.checked++
-		if most := bounds[d.Container]; d.Bytes > most {
-			f.broken(d.ID, "too large", "its document in %s has %d bytes, the most are %d", d.Container, d.Bytes, most)
+		f.Checked++
+		if most := x.bound(d.Container); d.Bytes > most {
+			f.Broken(d.ID, "too large", "its document in %s has %d bytes, the most are %d", d.Container, d.Bytes, most)
 		}
 	}
 }

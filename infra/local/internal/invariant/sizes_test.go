@@ -18,24 +18,24 @@ const largest = 2 << 20
 
 // Ensure the documents of every container have a bound that leaves them room.
 func TestBounds(t *testing.T) {
-	for _, c := range cosmosdb.Containers {
-		if most := bounds[c.Name]; most <= 0 || most > largest*3/4 {
-			t.Errorf("documents of %s may have %d bytes", c.Name, most)
+	for _, name := range theSubject.names() {
+		if most := theSubject.bound(name); most <= 0 || most > largest*3/4 {
+			t.Errorf("documents of %s may have %d bytes", name, most)
 		}
 	}
-	if len(bounds) != len(cosmosdb.Containers) {
-		t.Errorf("%d bounds for %d containers", len(bounds), len(cosmosdb.Containers))
+	if most := theSubject.bound("another"); most != 0 {
+		t.Errorf("documents of a container that nobody knows may have %d bytes", most)
 	}
 }
 
 // Ensure a document may be as large as its bound, and no larger.
 func TestSizes(t *testing.T) {
-	for container, most := range bounds {
+	for _, container := range theSubject.names() {
+		most := theSubject.bound(container)
 		for _, tt := range []struct{ bytes, broken int }{{1, 0}, {most, 0}, {most + 1, 1}, {largest, 1}} {
-			var f findings
-			checkSizes(newIndex(&Snapshot{Documents: []Document{{container, "d", tt.bytes}}}), &f)
-			if len(f.violations) != tt.broken || f.checked != 1 {
-				t.Errorf("%d bytes in %s: %+v", tt.bytes, container, f.violations)
+			f := judge(scene{Snapshot: Snapshot{Documents: []Document{{container, "d", tt.bytes}}}}, checkSizes)
+			if len(f.Violations) != tt.broken || f.Checked != 1 {
+				t.Errorf("%d bytes in %s: %+v", tt.bytes, container, f.Violations)
 			}
 		}
 	}
@@ -56,12 +56,11 @@ func TestFullPackageIsWithinItsBound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := Snapshot{Packages: allOf(t, &store)}
+	s := scene{Packages: allOf(t, &store)}
 	s.Documents = measured(cosmosdb.PackagesContainer, s.Packages, idOf)
-	var f findings
-	checkSizes(newIndex(&s), &f)
+	f := judge(s, checkSizes)
 	most := slices.MaxFunc(s.Documents, func(a, b Document) int { return a.Bytes - b.Bytes }).Bytes
-	if len(f.violations) > 0 || most < bounds[cosmosdb.PackagesContainer]/2 {
-		t.Errorf("the largest has %d bytes: %+v", most, f.violations)
+	if len(f.Violations) > 0 || most < theSubject.bound(cosmosdb.PackagesContainer)/2 {
+		t.Errorf("the largest has %d bytes: %+v", most, f.Violations)
 	}
 }

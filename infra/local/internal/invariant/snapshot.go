@@ -6,35 +6,21 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery/account"
-	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
-	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
-	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Snapshot is all that is known of a system at one moment, in no order. It is
 // plain data.
 type Snapshot struct {
-	// Now is the moment, for what goes by the clock.
-	Now time.Time
-
-	// What is stored.
-	Transactions []workflow.Progress
-	Requests     []ingest.Request
-	Outside      []workflow.OutsideOperation // stored beside the requests
-	Quarantine   []quarantine.Entry
-	Accounts     []account.Account
-	Packages     []record.Record[parcel.Content]
-	Bookings     []record.Record[transportation.Booking]
-	Assignments  []record.Record[drone.Assignment]
-	Drones       []drone.Drone
-	Deliveries   []record.Record[deliveries.Content]
-	Queues       []Queue
+	// Stored is what is stored of the transactions and of the business.
+	trial.Stored
+	Requests   []ingest.Request
+	Outside    []workflow.OutsideOperation // stored beside the requests
+	Quarantine []quarantine.Entry
+	Queues     []Queue
 	// Documents are the sizes of all documents of the system, of those that are
 	// not here otherwise as well.
 	Documents []Document
@@ -45,7 +31,7 @@ type Snapshot struct {
 	// be found unreadable. One that was put there twice may be here once.
 	Poison []string
 	// UndoRefused are the transactions whose undo an injected fault refuses for
-	// good: they, and those whose drone had picked up, may be Stuck.
+	// good: they, and those that the world has finished, may be Stuck.
 	UndoRefused map[string]bool
 	// Notifications tells whether the news of each transaction's end is
 	// delivered, and has been all the time.

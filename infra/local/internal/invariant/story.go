@@ -1,11 +1,13 @@
 package invariant
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -75,13 +77,13 @@ func (x *index) story(id string) []string {
 	}
 	for _, e := range x.effects {
 		if e.concerns(id) {
-			add("%v: %s", e, e.story())
+			add("%v: %s", e, e.story(x.effectOf(e.step).own))
 		}
 	}
-	for _, d := range x.Drones {
-		for _, h := range d.Holds {
-			if h.TransactionID == id || d.ID == id {
-				add("drone %s in %s: held for %q from %s until %s", d.ID, d.Zone, h.TransactionID, milli(h.From), milli(h.Until))
+	for container, docs := range trial.Sorted(x.Others) {
+		for _, doc := range docs {
+			if bytes.Contains(doc, []byte(strconv.Quote(id))) {
+				add("%s: %s", container, doc)
 			}
 		}
 	}
@@ -114,14 +116,15 @@ func (e *effect) concerns(id string) bool {
 	return false
 }
 
-func (e *effect) story() string {
+// story tells of an effect. own tells whether its record has but one transaction.
+func (e *effect) story(own bool) string {
 	var parts []string
 	if e.Live() {
 		parts = append(parts, fmt.Sprintf("live for %s, revision %d", e.TransactionID, e.Revision))
 	}
 	for _, entry := range e.Journal {
 		text := fmt.Sprintf("%d %s %s, revision %d", entry.Seq, stamp(entry.At), entry.Change, entry.Revision)
-		if e.step == delivery.StepPackage { // may have had several
+		if !own {
 			text += " by " + entry.TransactionID
 		}
 		parts = append(parts, text)
@@ -139,3 +142,6 @@ func day(t time.Time) string {
 	}
 	return t.UTC().Format("2006-01-02 15:04:05.000")
 }
+
+// stamp writes an instant for people.
+func stamp(t time.Time) string { return t.UTC().Format("15:04:05.000") }

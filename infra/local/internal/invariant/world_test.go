@@ -30,6 +30,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -51,7 +52,7 @@ type world struct {
 	answer func(engine.Request) int
 	lost   func(engine.Request) bool
 
-	snapshot   Snapshot // the part that the clients know
+	snapshot   scene // the part that the clients know
 	operations int
 }
 
@@ -59,7 +60,7 @@ const fleet = 8
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{tb: t, router: mux.NewRouter(), snapshot: Snapshot{Notifications: true, UndoRefused: map[string]bool{}}}
+	w := &world{tb: t, router: mux.NewRouter(), snapshot: scene{Snapshot: Snapshot{Notifications: true, UndoRefused: map[string]bool{}}}}
 	now := func() time.Time { return w.Clock.Now() }
 	config := drone.Defaults()
 	config.Drones, config.Zones = fleet, 2
@@ -191,7 +192,7 @@ func (w *world) deliver(transaction string, with func(*delivery.Request)) string
 func (w *world) later() { w.Clock.Advance(8 * time.Hour) }
 
 // collect returns the whole snapshot.
-func (w *world) collect() Snapshot {
+func (w *world) collect() scene {
 	w.tb.Helper()
 	s := w.snapshot
 	for _, p := range w.Store.All() {
@@ -242,7 +243,7 @@ func allOf[T any](t testing.TB, m *recordtest.Memory[T]) []T {
 		t.Fatal(err)
 	}
 	var all []T
-	for _, doc := range sorted(docs) {
+	for _, doc := range trial.Sorted(docs) {
 		all = append(all, doc)
 	}
 	return all

@@ -9,7 +9,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-func TestPickupsMeanwhile(t *testing.T) {
+func TestPivotsMeanwhile(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	operation := func(kind workflow.OperationKind, accepted, ended time.Duration) workflow.OperationRecord {
 		return workflow.OperationRecord{Kind: kind, AcceptedAt: workflow.At(at.Add(accepted)), EndedAt: workflow.At(at.Add(ended))}
@@ -26,12 +26,12 @@ func TestPickupsMeanwhile(t *testing.T) {
 		"accepted after":         {"d", operation(workflow.OperationCancel, time.Second, 2*time.Second), 0},
 		"a drone that is not it": {"", operation(workflow.OperationCancel, -time.Second, time.Second), 0},
 	} {
-		s := Snapshot{
-			Transactions: []workflow.Progress{{ID: "t", Operations: []workflow.OperationRecord{c.operation, c.operation}}, {ID: "other"}},
+		s := scene{
 			Assignments: []record.Record[drone.Assignment]{{ID: "t", Content: drone.Assignment{
 				Flight: drone.Flight{DroneID: c.drone, PickupAt: at}}}},
 		}
-		if got := s.PickupsMeanwhile(); got != c.want {
+		s.Transactions = []workflow.Progress{{ID: "t", Operations: []workflow.OperationRecord{c.operation, c.operation}}, {ID: "other"}}
+		if got := theSubject.PivotsMeanwhile(new(s.snapshot())); got != c.want {
 			t.Errorf("%s: %d", name, got)
 		}
 	}

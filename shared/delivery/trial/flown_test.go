@@ -1,4 +1,4 @@
-package invariant
+package trial
 
 import (
 	"slices"
@@ -27,22 +27,20 @@ func TestOneFlightForAPackage(t *testing.T) {
 		"three":                    {[]flown{{0, 2, 5, 3}, {4, 5, 9, 6}, {7, 8, 9, 0}}, []string{"b", "c"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s Snapshot
+			var all []record.Record[drone.Assignment]
 			for i, h := range tt.holds {
-				s.Assignments = append(s.Assignments, h.assignment(string(rune('a'+i)), "p"))
+				all = append(all, h.assignment(string(rune('a'+i)), "p"))
 			}
 			// Another package, and one that was never confirmed, are in nobody's way.
 			intent := record.Record[drone.Assignment]{ID: "intent"}
 			intent.Content.PackageDetail.ID = "p"
-			s.Assignments = append(s.Assignments, flown{0, 1, 5, 0}.assignment("other", "q"), intent)
-			var f findings
-			checkPackages(newIndex(&s), &f)
+			f := judge("packages", append(all, flown{0, 1, 5, 0}.assignment("other", "q"), intent)...)
 			var broken []string
-			for _, v := range f.violations {
+			for _, v := range f.Violations {
 				broken = append(broken, v.ID)
 			}
-			if !slices.Equal(broken, tt.broken) || f.checked != len(tt.holds)+1 {
-				t.Errorf("%d checked, %+v, want %v broken", f.checked, f.violations, tt.broken)
+			if !slices.Equal(broken, tt.broken) || f.Checked != len(tt.holds)+1 {
+				t.Errorf("%d checked, %+v, want %v broken", f.Checked, f.Violations, tt.broken)
 			}
 		})
 	}
@@ -61,22 +59,4 @@ func (h flown) assignment(transactionID, packageID string) record.Record[drone.A
 		r.Journal = append(r.Journal, record.Entry{Change: record.Deleted, TransactionID: transactionID, At: at(h.undone)})
 	}
 	return r
-}
-
-// Ensure two drones for one package are found as they came about: the first one
-// flies, its client cancels, everything is undone by the book, and the next
-// order for the package gets a drone of its own. Nothing else is wrong.
-func TestTwoDronesForOnePackage(t *testing.T) {
-	s := valid(t)
-	pickedUpBeforeTheUndo(recordOf(s.Assignments, "first-owner"))
-	// The second owner's pickup stays behind the first one's.
-	var broken []string
-	for _, i := range Check(s).Invariants {
-		for _, v := range i.Violations {
-			broken = append(broken, i.Name+" "+v.What+" "+v.ID)
-		}
-	}
-	if !slices.Equal(broken, []string{"packages two drones second-owner", "grounded undone in the air first-owner", "grounded package let go first-owner"}) {
-		t.Errorf("broken: %v", broken)
-	}
 }

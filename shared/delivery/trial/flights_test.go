@@ -1,11 +1,14 @@
-package invariant
+package trial
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
 // flown is an assignment of one drone, in minutes of some hour: made, departed,
@@ -32,18 +35,16 @@ func TestFlights(t *testing.T) {
 		"behind a short one inside of a long": {[]flown{{0, 1, 4, 0}, {0, 1, 2, 0}, {3, 3, 6, 0}}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s Snapshot
+			var all []record.Record[drone.Assignment]
 			for i, h := range tt.holds {
-				s.Assignments = append(s.Assignments, h.assignment(string(rune('a'+i)), "p"))
+				all = append(all, h.assignment(string(rune('a'+i)), "p"))
 			}
 			// Another drone, and one that was never confirmed, are in nobody's way.
-			other := s.Assignments[0]
+			other := all[0]
 			other.ID, other.Content.DroneID = "other", "e"
-			s.Assignments = append(s.Assignments, other, record.Record[drone.Assignment]{ID: "intent"})
-			var f findings
-			checkFlights(newIndex(&s), &f)
-			if len(f.violations) != tt.broken || f.checked != len(tt.holds)+1 {
-				t.Errorf("%d checked, %+v, want %d broken", f.checked, f.violations, tt.broken)
+			f := judge("flights", append(all, other, record.Record[drone.Assignment]{ID: "intent"})...)
+			if len(f.Violations) != tt.broken || f.Checked != len(tt.holds)+1 {
+				t.Errorf("%d checked, %+v, want %d broken", f.Checked, f.Violations, tt.broken)
 			}
 		})
 	}
@@ -57,11 +58,33 @@ func TestFlightsByClocksThatAreApart(t *testing.T) {
 		undone := flown{0, 5, 9, 5}.assignment("a", "p")
 		last := &undone.Journal[len(undone.Journal)-1]
 		last.At = last.At.Add(after)
-		s := Snapshot{Assignments: []record.Record[drone.Assignment]{undone, flown{4, 4, 8, 0}.assignment("b", "p")}}
-		var f findings
-		checkFlights(newIndex(&s), &f)
-		if len(f.violations) != broken {
-			t.Errorf("undone %v after the departure: %+v, want %d broken", after, f.violations, broken)
+		if f := judge("flights", undone, flown{4, 4, 8, 0}.assignment("b", "p")); len(f.Violations) != broken {
+			t.Errorf("undone %v after the departure: %+v, want %d broken", after, f.Violations, broken)
 		}
 	}
+}
+
+// judge runs a rule on assignments.
+func judge(name string, assignments ...record.Record[drone.Assignment]) trial.Findings {
+	stored := make([]record.Record[json.RawMessage], len(assignments))
+	for i := range assignments {
+		doc, err := json.Marshal(assignments[i])
+		if err == nil {
+			err = json.Unmarshal(doc, &stored[i])
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	all, err := rules(&trial.Stored{Records: map[string][]record.Record[json.RawMessage]{delivery.AssignmentsContainer: stored}})
+	if err != nil {
+		panic(err)
+	}
+	var f trial.Findings
+	for _, r := range all {
+		if r.Name == name {
+			r.Check(&f)
+		}
+	}
+	return f
 }

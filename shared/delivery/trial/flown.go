@@ -1,20 +1,20 @@
-package invariant
+package trial
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // assigned returns the assignments that were confirmed, in the order of their
 // ids.
-func (x *index) assigned(visit func(id string, r *record.Record[drone.Assignment])) {
-	for id, r := range sorted(x.assignments) {
+func (w *world) assigned(visit func(id string, r *record.Record[drone.Assignment])) {
+	for id, r := range trial.Sorted(w.assignments) {
 		if r.Content.DroneID != "" {
 			visit(id, r)
 		}
@@ -54,21 +54,21 @@ func flies(r *record.Record[drone.Assignment]) bool {
 // checkPackages wants one flight for a package, whoever asked for it: a package
 // comes free for another transaction only by an undo before its pickup. No two
 // clocks are compared.
-func checkPackages(x *index, f *findings) {
+func (w *world) checkPackages(f *trial.Findings) {
 	flights := map[string][]*record.Record[drone.Assignment]{}
-	x.assigned(func(_ string, r *record.Record[drone.Assignment]) {
-		f.checked++
+	w.assigned(func(_ string, r *record.Record[drone.Assignment]) {
+		f.Checked++
 		if flies(r) {
 			id := r.Content.PackageDetail.ID
 			flights[id] = append(flights[id], r)
 		}
 	})
-	for id, all := range sorted(flights) {
+	for id, all := range trial.Sorted(flights) {
 		slices.SortFunc(all, func(a, b *record.Record[drone.Assignment]) int {
 			return cmp.Or(a.Since().Compare(b.Since()), cmp.Compare(a.ID, b.ID))
 		})
 		for i, r := range all[1:] {
-			f.broken(r.ID, "two drones", "drone %s flies for package %s, and so does drone %s for %s, picked up at %s",
+			f.Broken(r.ID, "two drones", "drone %s flies for package %s, and so does drone %s for %s, picked up at %s",
 				r.Content.DroneID, id, all[i].Content.DroneID, all[i].ID, day(all[i].Content.PickupAt))
 		}
 	}
@@ -77,29 +77,29 @@ func checkPackages(x *index, f *findings) {
 // checkGrounded wants nothing to fly for what was undone. What the world has
 // done can't be: neither is the flight let go after its pickup, nor its package
 // as long as it flies.
-func checkGrounded(x *index, f *findings) {
+func (w *world) checkGrounded(f *trial.Findings) {
 	undone := []workflow.State{workflow.Rejected, workflow.Compensated, workflow.Cancelled}
-	x.assigned(func(id string, r *record.Record[drone.Assignment]) {
-		f.checked++
+	w.assigned(func(id string, r *record.Record[drone.Assignment]) {
+		f.Checked++
 		if at, ok := undoneInTheAir(r); ok {
-			f.broken(id, "undone in the air", "drone %s had picked up at %s, and was let go at %s", r.Content.DroneID, day(r.Content.PickupAt), day(at))
+			f.Broken(id, "undone in the air", "drone %s had picked up at %s, and was let go at %s", r.Content.DroneID, day(r.Content.PickupAt), day(at))
 		}
-		if p := x.transactions[id]; p != nil && r.Live() && slices.Contains(undone, p.State) {
-			f.broken(id, "flies", "it is %s, and drone %s picks up for it at %s", p.State, r.Content.DroneID, day(r.Content.PickupAt))
+		if p := w.transactions[id]; p != nil && r.Live() && slices.Contains(undone, p.State) {
+			f.Broken(id, "flies", "it is %s, and drone %s picks up for it at %s", p.State, r.Content.DroneID, day(r.Content.PickupAt))
 		}
-		if p := x.transactions[id]; p != nil {
+		if p := w.transactions[id]; p != nil {
 			checkTakenBack(p, r, f)
 		}
-		parcel := x.byID[place{delivery.StepPackage, r.Content.PackageDetail.ID}]
+		parcel := w.packages[r.Content.PackageDetail.ID]
 		if flies(r) && parcel != nil && entryOf(parcel.Journal, record.Deleted, id) != nil {
-			f.broken(id, "package let go", "drone %s flies for package %s, which is no longer its own", r.Content.DroneID, parcel.id)
+			f.Broken(id, "package let go", "drone %s flies for package %s, which is no longer its own", r.Content.DroneID, parcel.ID)
 		}
 	})
 }
 
 // checkTakenBack wants a cancel to be taken back only if the drone's backend has
 // refused the undo, since it had picked up, and each of them to be Refused.
-func checkTakenBack(p *workflow.Progress, r *record.Record[drone.Assignment], f *findings) {
+func checkTakenBack(p *workflow.Progress, r *record.Record[drone.Assignment], f *trial.Findings) {
 	resumed, refused := 0, 0
 	for _, e := range p.History {
 		if e.Event == workflow.EventResume {
@@ -113,16 +113,8 @@ func checkTakenBack(p *workflow.Progress, r *record.Record[drone.Assignment], f 
 	}
 	switch {
 	case resumed > 0 && !r.Content.PickedUp:
-		f.broken(p.ID, "taken back", "its cancel was taken back, and drone %s has picked up nothing", r.Content.DroneID)
+		f.Broken(p.ID, "taken back", "its cancel was taken back, and drone %s has picked up nothing", r.Content.DroneID)
 	case resumed > refused:
-		f.broken(p.ID, "taken back", "%d cancels were taken back, %d are Refused", resumed, refused)
+		f.Broken(p.ID, "taken back", "%d cancels were taken back, %d are Refused", resumed, refused)
 	}
-}
-
-// inTheAir reports whether the undo of a transaction was refused for good since
-// its drone had picked up: no fault has to be to blame.
-func (x *index) inTheAir(p *workflow.Progress) bool {
-	r, s := x.assignments[p.ID], p.Step(delivery.StepDrone)
-	return r != nil && r.Live() && r.Content.PickedUp &&
-		s != nil && s.UndoError != nil && s.UndoError.Type == record.CannotUndo.ID
 }

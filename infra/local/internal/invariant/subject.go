@@ -1,0 +1,151 @@
+package invariant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/trial"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// Subject is a business as the checker sees it. It is read-only and safe for
+// concurrent use.
+type Subject struct {
+	business business.Business
+	values   business.Values
+	trial    trial.Trial
+	// effects are those of the steps, in their order.
+	effects []effectful
+}
+
+// effectful is a step with an effect, and where that is.
+type effectful struct {
+	trial.Effect
+	*workflow.Step
+	// own tells whether the records have the id of their transaction.
+	own bool
+}
+
+// NewSubject returns the business with these values of its settings. Without a
+// trial, which is nil then, the effects are where the backends that the steps call
+// declare them, and nobody knows what was asked for. The error says which effects
+// nobody can judge.
+func NewSubject(b business.Business, t *trial.Trial, v business.Values) (*Subject, error) {
+	s := &Subject{business: b, values: v}
+	if t != nil {
+		s.trial = *t
+	}
+	var errs []error
+	for i := range b.Workflow.Steps {
+		step := &s.business.Workflow.Steps[i]
+		effect, found := s.effectOf(step.Name)
+		switch {
+		case !found && step.Undo != nil:
+			errs = append(errs, fmt.Errorf("step %s has an undo, and no container that is declared an effect is its own: let the trial say which", step.Name))
+		case found && t != nil && effect.Ask == nil:
+			errs = append(errs, fmt.Errorf("the trial has no Ask for the effect of step %s in container %s", step.Name, effect.Container))
+		case found:
+			s.effects = append(s.effects, effectful{effect, step, target(probed(step), step.Name).id == probe})
+		}
+	}
+	for _, e := range s.trial.Effects {
+		if b.Workflow.Step(e.Step) == nil || !slices.ContainsFunc(s.containers(), func(c business.Container) bool { return c.Name == e.Container && c.Effects }) {
+			errs = append(errs, fmt.Errorf("the trial has an effect of step %s in container %s: there is no such step, or no such container that is declared an effect", e.Step, e.Container))
+		}
+	}
+	for _, c := range s.containers() {
+		if c.Effects && s.stepOf(c.Name) == "" {
+			errs = append(errs, fmt.Errorf("container %s is declared an effect, and nobody can tell of which step: let the trial say so", c.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("the business %s can't be judged: %w", b.Name, err)
+	}
+	return s, nil
+}
+
+// probe is the TransactionID of a call that is made to look at.
+const probe = "probe"
+
+func probed(step *workflow.Step) workflow.Call {
+	return step.Call(workflow.Input{TransactionID: probe, Revision: 1, Request: json.RawMessage("{}")})
+}
+
+// effectOf returns where the effect of a step is: where the trial says, or else in
+// the one container of effects of the backend that only this step calls.
+func (s *Subject) effectOf(step string) (trial.Effect, bool) {
+	for _, e := range s.trial.Effects {
+		if e.Step == step {
+			return e, true
+		}
+	}
+	if s.trial.Effects != nil {
+		return trial.Effect{}, false
+	}
+	backend := ""
+	calls := map[string]int{} // steps by backend
+	for i := range s.business.Workflow.Steps {
+		other := &s.business.Workflow.Steps[i]
+		name := probed(other).Backend
+		calls[name]++
+		if other.Name == step {
+			backend = name
+		}
+	}
+	var found []string
+	for _, b := range s.business.Backends {
+		for _, c := range b.Containers {
+			if b.Name == backend && c.Effects {
+				found = append(found, c.Name)
+			}
+		}
+	}
+	if calls[backend] != 1 || len(found) != 1 {
+		return trial.Effect{}, false
+	}
+	return trial.Effect{Step: step, Container: found[0]}, true
+}
+
+// stepOf returns the step whose effects a container holds, "" for none.
+func (s *Subject) stepOf(container string) string {
+	for _, e := range s.effects {
+		if e.Container == container {
+			return e.Name
+		}
+	}
+	return ""
+}
+
+// containers returns those of the backends.
+func (s *Subject) containers() []business.Container {
+	var all []business.Container
+	for _, b := range s.business.Backends {
+		all = append(all, b.Containers...)
+	}
+	return all
+}
+
+// names returns the names of all containers: the system's own and the backends'.
+func (s *Subject) names() []string {
+	all := []string{
+		cosmosdb.TransactionsContainer, cosmosdb.RequestsContainer, cosmosdb.QuarantineContainer, cosmosdb.CheckpointsContainer,
+	}
+	for _, c := range s.containers() {
+		all = append(all, c.Name)
+	}
+	return all
+}
+
+// canonical returns the one form of the body of an operation that was accepted then.
+func (s *Subject) canonical(kind workflow.OperationKind, body json.RawMessage, accepted time.Time) (json.RawMessage, error) {
+	if kind == workflow.OperationReschedule {
+		return s.business.ParseChange(body, s.values, accepted)
+	}
+	r, err := s.business.Parse(body, s.values, accepted)
+	return r.Canonical, err
+}

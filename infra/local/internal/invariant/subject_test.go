@@ -1,0 +1,77 @@
+package invariant
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/trial"
+)
+
+// Ensure what nobody can judge is refused, and named.
+func TestNothingIsLeftUnjudged(t *testing.T) {
+	for want, spoil := range map[string]func(*business.Business, *trial.Trial){
+		"no Ask for the effect of step drone in container assignments": func(_ *business.Business, t *trial.Trial) { t.Effects[2].Ask = nil },
+		"step package has an undo, and no container":                   func(_ *business.Business, t *trial.Trial) { t.Effects = t.Effects[1:] },
+		"container packages is declared an effect, and nobody can tell": func(_ *business.Business, t *trial.Trial) {
+			t.Effects = t.Effects[1:]
+		},
+		"container mails is declared an effect, and nobody can tell": func(b *business.Business, _ *trial.Trial) {
+			b.Backends[0].Containers = append(b.Backends[0].Containers, business.Container{Name: "mails", Effects: true})
+		},
+		"an effect of step fly in container assignments": func(_ *business.Business, t *trial.Trial) {
+			t.Effects = append(t.Effects, trial.Effect{Step: "fly", Container: delivery.AssignmentsContainer})
+		},
+		"an effect of step drone in container drones": func(_ *business.Business, t *trial.Trial) { t.Effects[2].Container = delivery.DronesContainer },
+	} {
+		b, t2 := chosen.Business(), chosen.Trial()
+		spoil(&b, t2)
+		if _, err := NewSubject(b, t2, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	b := chosen.Business()
+	b.Backends[1].Containers = append(b.Backends[1].Containers, business.Container{Name: "labels", Effects: true})
+	if _, err := NewSubject(b, nil, nil); err == nil || !strings.Contains(err.Error(), "step package has an undo") {
+		t.Errorf("without a trial, one of two containers: %v", err)
+	}
+}
+
+// Ensure that without a trial the rules of every business hold all the same.
+func TestWithoutATrial(t *testing.T) {
+	bare, err := NewSubject(chosen.Business(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := bare.Check(valid(t).snapshot()); !r.OK() || len(r.Unchecked()) > 0 || len(r.Invariants) != len(rules) {
+		t.Errorf("broken:\n%s", text(t, r))
+	}
+	s := valid(t)
+	s.Deliveries = drop(s.Deliveries, recordOf(s.Deliveries, "far"))
+	if r := bare.Check(s.snapshot()); r.OK() {
+		t.Error("a lost delivery is not found")
+	}
+}
+
+// Ensure each rule of the business has a break of its own trial, which is found.
+func TestBreaksOfTheTrial(t *testing.T) {
+	rules, err := theSubject.trial.Rules(&trial.Stored{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range rules {
+		if !slices.ContainsFunc(theSubject.trial.Breaks, func(b trial.Break) bool { return b.Rule == rule.Name }) {
+			t.Errorf("the trial has no break for %s", rule.Name)
+		}
+	}
+	for _, b := range theSubject.trial.Breaks {
+		s := valid(t).snapshot()
+		id := b.Do(&s.Stored)
+		if id == "" || !theSubject.Check(s).Finds(b.Rule, b.What, id) {
+			t.Errorf("%s: %q of %q is not found:\n%s", b.Rule, b.What, id, text(t, theSubject.Check(s)))
+		}
+	}
+}
