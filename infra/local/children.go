@@ -23,7 +23,8 @@ type childConfig struct {
 	settings     map[string]string
 	settingsFile string
 	profile      string
-	instances    int // that share the acts of the plan of faults, with those that are no children
+	crashes      string // the folder of the plan of crashes, "" for none
+	instances    int    // that share the acts of the plan of faults, with those that are no children
 	clocks       clocks
 	log          *logFile
 	notice       func(string)
@@ -80,7 +81,7 @@ func (c childConfig) runOnce(ctx context.Context, name string) error {
 		return err
 	}
 	cmd := exec.Command(self, "host", "-app", c.app, "-http", "127.0.0.1:0", "-name", name,
-		"-state", c.endpoints.CosmosDB, "-profile", c.profile, "-settings", c.settingsFile,
+		"-state", c.endpoints.CosmosDB, "-profile", c.profile, "-settings", c.settingsFile, "-crashes", c.crashes,
 		"-faults-from", c.endpoints.Admin, "-instances", strconv.Itoa(c.instances), "-until-eof")
 	cmd.Env = os.Environ()
 	for k, v := range c.settings {

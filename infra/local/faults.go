@@ -3,10 +3,12 @@ package main
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 )
@@ -16,6 +18,7 @@ type faultFlags struct {
 	spec        string
 	seed        uint64
 	admin       string
+	crashes     string // folder
 	profileName string
 
 	plan    fault.Plan     // set by check
@@ -26,7 +29,21 @@ func (f *faultFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.spec, "faults", "", "what to break on purpose: all, or a `list` such as cosmos,amqp.drop=0.01,-handler.kill")
 	flags.Uint64Var(&f.seed, "fault-seed", 1, "what the decisions of -faults are derived from")
 	flags.StringVar(&f.admin, "admin", "127.0.0.1:0", "loopback `address` where the plan of faults is shown and changed")
+	defineCrashes(flags, &f.crashes)
 	defineProfile(flags, &f.profileName)
+}
+
+// defineCrashes defines the flag that kills handlers at their effects.
+func defineCrashes(flags *flag.FlagSet, dir *string) {
+	flags.StringVar(dir, "crashes", "", "`folder` whose plan.json says at which of its effects a handler is killed; see package effect")
+}
+
+// openCrashes watches by the plan in a folder, if there is one.
+func openCrashes(dir string, log *slog.Logger) (*effect.Watch, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	return effect.Open(dir, log)
 }
 
 func defineProfile(flags *flag.FlagSet, name *string) {

@@ -26,7 +26,8 @@ func runHost(ctx context.Context, c console) error {
 	defineSettings(flags, &settings)
 	name := flags.String("name", "instance 1", "what logs and notices call this instance")
 	state := flags.String("state", "", "Cosmos DB connection `string` for checkpoints and timers (default: the app's own)")
-	var profileName string
+	var profileName, crashesFrom string
+	defineCrashes(flags, &crashesFrom)
 	defineProfile(flags, &profileName)
 	faultsFrom := flags.String("faults-from", "", "`URL` of an admin endpoint whose plan of faults holds here, too")
 	instances := flags.Int("instances", 1, "how many instances share the acts of that plan")
@@ -53,12 +54,17 @@ func runHost(ctx context.Context, c console) error {
 		return err
 	}
 	log := consoleLog(c.out)
+	crashes, err := openCrashes(crashesFrom, log.logger)
+	if err != nil {
+		return err
+	}
+	defer crashes.Close()
 	var faults *fault.Injector
 	if *faultsFrom != "" {
 		faults = fault.NewInstance(*name)
 	}
 	instance, err := system.StartInstance(ctx, system.InstanceConfig{
-		Name: *name, App: dir, HTTP: at.HTTP, OpenToNetwork: at.OpenToNetwork, SettingsFile: settings, State: *state, Profile: profile, Faults: faults, Instances: *instances,
+		Name: *name, App: dir, HTTP: at.HTTP, OpenToNetwork: at.OpenToNetwork, SettingsFile: settings, State: *state, Profile: profile, Faults: faults, Crashes: crashes, Instances: *instances,
 		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
@@ -121,9 +122,10 @@ func serve(ctx context.Context, c console) error {
 
 // running is a started system with what belongs to it.
 type running struct {
-	system *system.System
-	others *children
-	log    *logFile
+	system  *system.System
+	others  *children
+	crashes *effect.Watch
+	log     *logFile
 }
 
 // start stages the app and starts the system. set wins over all other settings
@@ -138,7 +140,12 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	}
 	dir := filepath.Join(filepath.Dir(app), "local")
 	log := newLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(level))
-	r := &running{log: log}
+	crashes, err := openCrashes(f.faults.crashes, log.logger)
+	if err != nil {
+		log.close()
+		return nil, err
+	}
+	r := &running{log: log, crashes: crashes}
 	faults := fault.New()
 	hosts := f.instances
 	set = f.clocks.in(set, 1)
@@ -148,11 +155,12 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	d.note("starting the services and the function app")
 	r.system, err = system.Start(ctx, system.Config{
 		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split, Partitions: f.hub.partitions,
-		Profile: f.faults.profile, Faults: faults, Admin: f.faults.admin, Instances: hosts,
+		Profile: f.faults.profile, Faults: faults, Crashes: crashes, Admin: f.faults.admin, Instances: hosts,
 		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
 		EndpointsFile: filepath.Join(dir, "endpoints.json"),
 	})
 	if err != nil {
+		crashes.Close()
 		log.close()
 		return nil, err
 	}
@@ -162,7 +170,7 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	}
 	r.others = startChildren(f.instances-1, childConfig{
 		app: app, endpoints: r.system.Endpoints(), settings: r.system.Settings(), settingsFile: f.settings,
-		profile: f.faults.profileName, instances: hosts, log: log,
+		profile: f.faults.profileName, crashes: f.faults.crashes, instances: hosts, log: log,
 		clocks: f.clocks, notice: func(text string) { d.note("%s", text) },
 	})
 	e := r.system.Endpoints()
@@ -221,6 +229,7 @@ func (r *running) close() {
 	if err := r.system.Close(); err != nil {
 		r.log.logger.Error("stop", "error", err)
 	}
+	r.crashes.Close()
 	r.log.close()
 }
 

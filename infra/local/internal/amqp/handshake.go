@@ -121,6 +121,7 @@ func (c *conn) open() error {
 	c.peerIdle = open.idleTimeout
 	c.info.ContainerID = open.containerID
 	c.info.Hostname = open.hostname
+	c.info.UserAgent, _ = open.properties["user-agent"].(string)
 	return c.writeOpen(nil)
 }
 

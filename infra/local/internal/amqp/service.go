@@ -56,6 +56,7 @@ type ConnInfo struct {
 	Hostname    string
 	Remote      net.Addr
 	User        string // who signed in by SASL PLAIN, "" for none
+	UserAgent   string // what the peer calls itself in its open's properties, "" for nothing
 }
 
 // Attach is what a peer asked for in its attach performative (OASIS AMQP 1.0

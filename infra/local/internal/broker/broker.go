@@ -25,8 +25,9 @@ type Broker struct {
 	mu   sync.RWMutex // guards hubs
 	hubs map[string]*hub
 
-	changing sync.Mutex // held while hubs are closed or recreated
-	closed   bool       // guarded by changing
+	dying    sync.WaitGroup // deaths under way
+	changing sync.Mutex     // held while hubs are closed or recreated
+	closed   bool           // guarded by changing
 }
 
 var _ amqp.Service = (*Broker)(nil)
@@ -78,6 +79,7 @@ func (b *Broker) Close() error {
 	for _, q := range b.queues {
 		q.close(errClosed)
 	}
+	b.dying.Wait()
 	b.changing.Lock()
 	defer b.changing.Unlock()
 	b.closed = true
@@ -95,7 +97,7 @@ func (b *Broker) ConnectionString(addr string) string {
 }
 
 // OpenSink implements [amqp.Service].
-func (b *Broker) OpenSink(_ context.Context, a amqp.Attach) (amqp.Sink, amqp.LinkOptions, error) {
+func (b *Broker) OpenSink(ctx context.Context, a amqp.Attach) (amqp.Sink, amqp.LinkOptions, error) {
 	segs := path(a.Address)
 	if !b.known(segs) {
 		return nil, amqp.LinkOptions{}, noEntity(a.Address)
@@ -103,18 +105,19 @@ func (b *Broker) OpenSink(_ context.Context, a amqp.Attach) (amqp.Sink, amqp.Lin
 	if err := b.authorized(a.Conn, segs[0]); err != nil {
 		return nil, amqp.LinkOptions{}, err
 	}
+	client := b.mortal(ctx, a.Conn, segs[0])
 	if q, ok := b.queues[segs[0]]; ok {
 		if len(segs) > 1 {
 			return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be sent to '%s'", a.Address)
 		}
-		sink, err := b.serviceBusFaults().sink(&queueSink{q: q})
+		sink, err := b.serviceBusFaults().sink(&queueSink{q: q, client: client})
 		return sink, amqp.LinkOptions{MaxMessageSize: uint64(q.cfg.MaxMessageBytes)}, err
 	}
 	if slices.Contains(a.Capabilities, idempotentCapability) {
 		return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotImplemented, "Idempotent producers are not emulated")
 	}
 	h, _ := b.hub(segs[0]) // it is known
-	sink, err := h.openSink(segs[1:], a.Address)
+	sink, err := h.openSink(segs[1:], a.Address, client)
 	if err != nil {
 		return nil, amqp.LinkOptions{}, err
 	}

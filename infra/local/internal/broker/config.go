@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/eventlog"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
@@ -23,6 +24,8 @@ type Config struct {
 	// Faults break sending, receiving and settling on purpose; see faults.go.
 	// nil means never.
 	Faults *fault.Injector
+	// Crashes kills handlers at their sends. nil kills none.
+	Crashes *effect.Watch
 }
 
 // QueueConfig describes a Service Bus queue. A zero LockDuration,

@@ -132,16 +132,16 @@ func (h *hub) pick(key *string) *partitionNode {
 }
 
 // openSink takes the segments behind the hub's name.
-func (h *hub) openSink(segs []string, address string) (amqp.Sink, error) {
+func (h *hub) openSink(segs []string, address string, client *mortal) (amqp.Sink, error) {
 	switch {
 	case len(segs) == 0:
-		return &hubSink{hub: h}, nil
+		return &hubSink{hub: h, client: client}, nil
 	case len(segs) == 2 && segs[0] == segPartitions:
 		p, err := h.partition(segs[1])
 		if err != nil {
 			return nil, err
 		}
-		return &hubSink{hub: h, only: p}, nil
+		return &hubSink{hub: h, only: p, client: client}, nil
 	default:
 		return nil, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be sent to '%s'", address)
 	}

@@ -8,6 +8,8 @@ import (
 type hubSink struct {
 	hub  *hub
 	only *partitionNode // nil for the hub
+
+	client *mortal
 }
 
 // Transfer implements [amqp.Sink]: one event, or a batch, which goes to one
@@ -19,6 +21,10 @@ func (s *hubSink) Transfer(t amqp.Transfer, answer func(error)) {
 		}
 		answer(err)
 	}
+	s.client.send(nil, func(done func(error)) { s.transfer(t, done) }, done)
+}
+
+func (s *hubSink) transfer(t amqp.Transfer, done func(error)) {
 	key, events, err := readEvents(t)
 	switch {
 	case err != nil:

@@ -35,7 +35,7 @@ func (b *Broker) Request(ctx context.Context, r amqp.Request) (amqp.Response, er
 	if err != nil {
 		return amqp.Response{}, err
 	}
-	m := managed{q, sub, b.serviceBusFaults()}
+	m := managed{q, sub, b.serviceBusFaults(), b.mortal(ctx, r.Conn, entity[0])}
 	if err := m.faults.reached(); err != nil {
 		return amqp.Response{}, err
 	}
@@ -65,6 +65,7 @@ type managed struct {
 	q      *queueNode
 	sub    queue.Sub
 	faults linkFaults
+	client *mortal
 }
 
 // do runs an operation and waits until what it changed is kept.
@@ -221,13 +222,15 @@ func (m managed) schedule(ctx context.Context, body map[string]any) (amqp.Respon
 		return amqp.Response{}, amqp.Errorf(amqp.CondMessageSizeExceeded, "The messages (size:%d) exceed the limit (%d bytes)", size, limit)
 	}
 	var seqs []int64
-	err := await(ctx, func(done func(error)) {
-		m.faults.send(func(done func(error)) {
-			m.q.change(func(now time.Time) (c queue.Change, _ error) {
-				seqs, c = m.q.q.Enqueue(now, msgs...)
-				return c, nil
-			}, done)
+	var changed bool
+	enqueue := func(done func(error)) {
+		m.q.change(func(now time.Time) (c queue.Change, _ error) {
+			seqs, c, changed = m.q.enqueue(now, msgs)
+			return c, nil
 		}, done)
+	}
+	err := await(ctx, func(done func(error)) {
+		m.faults.send(func(done func(error)) { m.client.send(&changed, enqueue, done) }, done)
 	})
 	if err != nil {
 		return amqp.Response{}, err

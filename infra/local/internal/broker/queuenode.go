@@ -132,6 +132,14 @@ func (n *queueNode) locked(now time.Time, sub queue.Sub, t queue.Token, op func(
 	return c, err
 }
 
+// enqueue takes messages, and tells whether any is new: duplicate detection drops
+// the others. mu is held.
+func (n *queueNode) enqueue(now time.Time, msgs []queue.Message) (seqs []int64, c queue.Change, changed bool) {
+	c = n.q.Advance(now)
+	seqs, taken := n.q.Enqueue(now, msgs...)
+	return seqs, append(c, taken...), len(taken) > 0
+}
+
 // change runs an operation and calls done when what it changed is kept, or
 // with its error.
 func (n *queueNode) change(op func(now time.Time) (queue.Change, error), done func(error)) {

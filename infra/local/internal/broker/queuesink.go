@@ -8,7 +8,10 @@ import (
 )
 
 // A queueSink is a link that sends to a queue.
-type queueSink struct{ q *queueNode }
+type queueSink struct {
+	q      *queueNode
+	client *mortal
+}
 
 // Transfer implements [amqp.Sink]: one message, or a batch that is taken whole
 // or not at all.
@@ -35,9 +38,12 @@ func (s *queueSink) Transfer(t amqp.Transfer, done func(error)) {
 		}
 		msgs[i] = m
 	}
-	s.q.change(func(now time.Time) (queue.Change, error) {
-		_, c := s.q.q.Enqueue(now, msgs...)
-		return c, nil
+	var changed bool
+	s.client.send(&changed, func(done func(error)) {
+		s.q.change(func(now time.Time) (c queue.Change, _ error) {
+			_, c, changed = s.q.enqueue(now, msgs)
+			return c, nil
+		}, done)
 	}, done)
 }
 

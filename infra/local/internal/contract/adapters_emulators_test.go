@@ -70,7 +70,13 @@ func adaptersListen(t *testing.T, b *broker.Broker, at string, logger *slog.Logg
 // and returns the connection string.
 func adaptersCosmos(t *testing.T) string {
 	t.Helper()
-	account, err := cosmos.New(cosmos.Config{RangesPerContainer: 3}, store.NewMemory())
+	return adaptersAccount(t, cosmos.Config{RangesPerContainer: 3})
+}
+
+// adaptersAccount is adaptersCosmos with a configuration.
+func adaptersAccount(t *testing.T, cfg cosmos.Config) string {
+	t.Helper()
+	account, err := cosmos.New(cfg, store.NewMemory())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,9 @@ var errAnswerLost = errors.New("the answer is lost")
 
 // attempt handles a call, unless it is to fail.
 func (s *Server) attempt(c *call, handle handler) (*response, error) {
+	if s.crashes != nil && c.onItems() && c.writes() && s.crashes.Watches(c.UserAgent()) {
+		handle = mortal(handle)
+	}
 	if s.faults.Idle() || !c.onItems() || slices.Contains(s.spared, c.target.id(0)) {
 		return handle(s, c)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
 )
@@ -43,6 +44,8 @@ type Config struct {
 	// Faults break operations on items on purpose; see faults.go. nil means
 	// never.
 	Faults *fault.Injector
+	// Crashes kills handlers at their writes. nil kills none.
+	Crashes *effect.Watch
 	// Spared are the databases that Faults leave alone: the runtime's own, for
 	// what it keeps there is in a storage account in Azure.
 	Spared []string
@@ -59,6 +62,7 @@ type Server struct {
 	accountName string
 	faults      *fault.Injector
 	spared      []string
+	crashes     *effect.Watch
 	store       store.Store
 
 	mu        sync.RWMutex // guards the catalog below
@@ -79,7 +83,7 @@ type Server struct {
 func New(cfg Config, st store.Store) (*Server, error) {
 	s := &Server{
 		keyText: cfg.Key, now: cfg.Now, logger: cfg.Logger, ranges: cfg.RangesPerContainer, accountName: cfg.AccountName,
-		faults: cfg.Faults, spared: slices.Clone(cfg.Spared), store: st, next: 1, databases: make(map[string]*database), offers: make(map[string]*offer),
+		faults: cfg.Faults, spared: slices.Clone(cfg.Spared), crashes: cfg.Crashes, store: st, next: 1, databases: make(map[string]*database), offers: make(map[string]*offer),
 		failed: make(chan struct{}),
 	}
 	if s.keyText == "" {

@@ -126,6 +126,7 @@ func (h *Host) deliverLate(r *http.Request, params map[string]string, wait time.
 	// The request is the server's again when its handler returns.
 	late := r.Clone(h.calls)
 	late.Body = io.NopCloser(bytes.NewReader(body))
+	late.Header.Del("User-Agent") // its caller does not die of it
 	undone, forget := h.late.add(r.URL.Path)
 	h.admitted(func(ctx context.Context) {
 		defer forget()

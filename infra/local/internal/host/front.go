@@ -37,7 +37,7 @@ func (h *Host) newHTTPFunction(f *config.Function) *httpFunction {
 			h.serveEnvelope(f, w, r, params)
 		}
 	}
-	fn.serve = h.breakable(f, fn.serve)
+	fn.serve = h.breakable(f, h.mortal(f, fn.serve))
 	return fn
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 )
 
@@ -61,6 +62,8 @@ type Config struct {
 	// Faults breaks calls to the functions in Backends on purpose; nil breaks
 	// none.
 	Faults *fault.Injector
+	// Crashes kills handlers at the calls that they make. nil kills none.
+	Crashes *effect.Watch
 	// Backends are the names of the HTTP functions that the app's own workflow
 	// calls.
 	Backends []string

@@ -17,6 +17,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
@@ -45,6 +46,7 @@ type EmulatorsConfig struct {
 	Addresses Addresses
 	App       settings.Settings // what names the entities
 	Faults    *fault.Injector   // breaks things on purpose; nil breaks none
+	Crashes   *effect.Watch     // kills handlers at their effects; nil kills none
 	Ranges    int               // of new containers, as cosmos.Config has it; 0 is its default
 	// Partitions is how many the hub has, 1 to MaxPartitions; 0 is DefaultPartitions.
 	// A hub that Data holds keeps its number, and another one is refused.
@@ -104,7 +106,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 		return err
 	}
 	entities := entities(c.App, cmp.Or(c.Partitions, DefaultPartitions))
-	entities.Faults = c.Faults
+	entities.Faults, entities.Crashes = c.Faults, c.Crashes
 	if err := entities.Validate(); err != nil {
 		return fmt.Errorf("start the message emulators: %w", err)
 	}
@@ -116,7 +118,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	}
 	e.amqp = amqp.NewServer(e.Broker, amqp.Options{Logger: c.Logger, Faults: c.Faults})
 	account := cosmos.Config{
-		Key: cosmos.EmulatorKey, Logger: c.Logger, Faults: c.Faults, Spared: []string{runtimeDatabase}, RangesPerContainer: c.Ranges,
+		Key: cosmos.EmulatorKey, Logger: c.Logger, Faults: c.Faults, Crashes: c.Crashes, Spared: []string{runtimeDatabase}, RangesPerContainer: c.Ranges,
 	}
 	if e.cosmos, err = cosmos.New(account, e.data); err != nil {
 		return e.data.unusable("the Cosmos DB emulator", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
 )
@@ -35,6 +36,8 @@ type InstanceConfig struct {
 	// Faults breaks calls to the backends and says which acts are done to the
 	// host. Nil does neither.
 	Faults *fault.Injector
+	// Crashes kills handlers at their effects. Nil kills none.
+	Crashes *effect.Watch
 	// Instances is how many instances share the acts of the plan. 0 is one.
 	Instances int
 	// MasterKey opens /admin when the app wants to know its callers (AUTH_MODE);
@@ -143,7 +146,7 @@ func (i *Instance) newHost() (*host.Host, error) {
 			ScriptRoot: i.c.App, Settings: i.env.all(), SettingsFile: i.c.SettingsFile, Listener: listener,
 			Checkpoints: checkpoints, Timers: timers,
 			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,
-			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Backends: backends,
+			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Crashes: i.c.Crashes, Backends: backends,
 		})
 		if err == nil {
 			return h, nil
@@ -177,6 +180,9 @@ func closeListener(l net.Listener) error {
 func (i *Instance) nameHost() {
 	at := i.Address()
 	i.env.set["WEBSITE_HOSTNAME"] = at
+	if i.c.Crashes != nil {
+		i.env.set["WEBSITE_INSTANCE_ID"] = i.c.Crashes.InstanceID(i.c.Name)
+	}
 	if host, _, err := net.SplitHostPort(at); err != nil || door.IsLoopback(host) {
 		return
 	}

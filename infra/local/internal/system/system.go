@@ -18,6 +18,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -44,6 +45,8 @@ type Config struct {
 	// Faults breaks things on purpose, as its plan says at the time, and is
 	// served by an admin endpoint. Nil breaks nothing, and serves nothing.
 	Faults *fault.Injector
+	// Crashes kills handlers at their effects. Nil kills none.
+	Crashes *effect.Watch
 	// Admin is the address of the admin endpoint, port 0 for a free one; only
 	// loopback addresses are allowed.
 	Admin string
@@ -83,7 +86,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 		return nil, err
 	}
 	s.Emulators, err = StartEmulators(ctx, EmulatorsConfig{
-		Addresses: c.Addresses, App: s.app, Faults: c.Faults, Data: c.Data, Partitions: c.Partitions, Logger: c.Logger, Notice: c.Notice,
+		Addresses: c.Addresses, App: s.app, Faults: c.Faults, Crashes: c.Crashes, Data: c.Data, Partitions: c.Partitions, Logger: c.Logger, Notice: c.Notice,
 	})
 	if err != nil {
 		return nil, err
@@ -129,7 +132,7 @@ func (s *System) startApp(ctx context.Context, c Config, env environment) error 
 	}
 	app := InstanceConfig{
 		Name: "instance 1", App: c.App, HTTP: c.Addresses.HTTP, OpenToNetwork: c.Addresses.OpenToNetwork, MasterKey: s.endpoints.MasterKey, Settings: s.set, SettingsFile: c.SettingsFile, State: s.endpoints.CosmosDB,
-		Profile: c.Profile, Faults: c.Faults, Instances: c.Instances,
+		Profile: c.Profile, Faults: c.Faults, Crashes: c.Crashes, Instances: c.Instances,
 		Logger: c.Logger, HandlerLog: c.HandlerLog, Notice: c.Notice,
 	}
 	if c.Split {
