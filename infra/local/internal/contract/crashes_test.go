@@ -20,10 +20,9 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
-	"github.com/fabrikam/drone-delivery/shared/eventhubs"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/message"
-	"github.com/fabrikam/drone-delivery/shared/servicebus"
+	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
@@ -207,12 +206,12 @@ func containerOf(t *testing.T, connection, application string) *cosmosdb.Contain
 func doomed(t *testing.T, script []string) {
 	t.Helper()
 	application := telemetry.Process()
-	sender, err := servicebus.Open(servicebus.Connection{ConnectionString: os.Getenv(doomedMessaging)},
-		servicebus.Options{RetryDelay: time.Millisecond, MaxRetryDelay: time.Millisecond, Application: application})
+	sender, err := messaging.OpenSender(messaging.Connection{ConnectionString: os.Getenv(doomedMessaging)},
+		messaging.Options{RetryDelay: time.Millisecond, MaxRetryDelay: time.Millisecond, Application: application})
 	if err != nil {
 		t.Fatal(err)
 	}
-	producer, err := eventhubs.Open(eventhubs.Connection{ConnectionString: os.Getenv(doomedMessaging)}, eventhubs.Options{Hub: "h", Application: application})
+	producer, err := messaging.OpenProducer(messaging.Connection{ConnectionString: os.Getenv(doomedMessaging)}, "h", messaging.Options{Application: application})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +229,7 @@ func doomed(t *testing.T, script []string) {
 	}
 }
 
-func work(ctx context.Context, sender *servicebus.Sender, producer *eventhubs.Producer, container *cosmosdb.Container, what, id, state string) error {
+func work(ctx context.Context, sender *messaging.Sender, producer *messaging.Producer, container *cosmosdb.Container, what, id, state string) error {
 	item := fmt.Appendf(nil, `{"id":%q,"state":%q}`, id, state)
 	switch what {
 	case "send":
