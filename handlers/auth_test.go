@@ -13,7 +13,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/auth/authtest"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -242,7 +242,7 @@ func TestAnothersTransaction(t *testing.T) {
 // have to come into the hub in another way. It returns where it shows.
 func strangersCancel(t *testing.T, id string) (event []byte, location string) {
 	t.Helper()
-	cancel := message.Envelope{TransactionID: id, OperationID: "o-9", Operation: "cancel", AcceptedAt: time.Now(), Caller: authtest.Tenant + "/bob"}
+	cancel := engine.Envelope{TransactionID: id, OperationID: "o-9", Operation: "cancel", AcceptedAt: time.Now(), Caller: authtest.Tenant + "/bob"}
 	return encode(t, cancel), "/api/deliveryrequests/" + id + "/operations/o-9"
 }
 
@@ -297,7 +297,7 @@ func TestAnothersOperationInTheQueue(t *testing.T) {
 	e.account("owner-1", "active")
 	e.as("ada", "Client")
 	id := e.post(deliveryBody).TransactionID
-	cancel := message.Envelope{TransactionID: id, OperationID: "o-9", Operation: "cancel", AcceptedAt: time.Now(), Caller: authtest.Tenant + "/bob"}
+	cancel := engine.Envelope{TransactionID: id, OperationID: "o-9", Operation: "cancel", AcceptedAt: time.Now(), Caller: authtest.Tenant + "/bob"}
 	if status := e.deliver("Schedule", "o-9", encode(t, cancel), nil); status != http.StatusOK {
 		t.Fatalf("Schedule answered %d", status)
 	}

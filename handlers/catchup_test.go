@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -15,7 +15,7 @@ import (
 // of a partition, an hour ago.
 func TestSweepRelaysWhatTheTriggerHasSkipped(t *testing.T) {
 	w := newWorld(t)
-	body := encode(t, message.Envelope{TransactionID: "t-1", OperationID: "o-7", Operation: "cancel", AcceptedAt: time.Now()})
+	body := encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-7", Operation: "cancel", AcceptedAt: time.Now()})
 	w.producer.skipped = []relay.Event{{SequenceNumber: 7, Body: body, EnqueuedAt: w.now().Add(-time.Minute)}}
 	if status := w.sweep(); status != http.StatusOK || w.queue.Sent() != 0 {
 		t.Errorf("answered %d, %d messages in the queue, want that the trigger has two minutes", status, w.queue.Sent())

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 const requestPath = "/deliveryrequests"
@@ -14,7 +14,7 @@ const requestPath = "/deliveryrequests"
 var changeBody = `{"deliverBy":"` + pickupTime.Add(5*time.Hour).Format(time.RFC3339) + `"}`
 
 // large is a body over every limit.
-var large = `{"ownerId":"` + strings.Repeat("x", message.MaxBody) + `"}`
+var large = `{"ownerId":"` + strings.Repeat("x", engine.MaxBody) + `"}`
 
 func requestExchanges(t *testing.T, c *contract) {
 	w := newWorld(t)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -63,7 +63,7 @@ func queueRoles(s settings.Settings) map[string]workflow.Queue {
 
 // sendEffect names a send after the queue of its first message; one send never
 // mixes them.
-func sendEffect(roles map[string]workflow.Queue, messages []message.Queued) string {
+func sendEffect(roles map[string]workflow.Queue, messages []engine.Queued) string {
 	if len(messages) == 0 {
 		return "sender.Send"
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -53,7 +52,7 @@ type crashingProducer struct {
 	t *crash.Trigger
 }
 
-func (c crashingProducer) Send(ctx context.Context, partition string, events []message.Event) error {
+func (c crashingProducer) Send(ctx context.Context, partition string, events []ingest.Event) error {
 	return c.t.Around("producer.Send", func() error { return c.Producer.Send(ctx, partition, events) })
 }
 
@@ -63,7 +62,7 @@ type crashingSender struct {
 	roles map[string]workflow.Queue
 }
 
-func (c crashingSender) Send(ctx context.Context, messages ...message.Queued) error {
+func (c crashingSender) Send(ctx context.Context, messages ...engine.Queued) error {
 	return c.t.Around(sendEffect(c.roles, messages), func() error { return c.Sender.Send(ctx, messages...) })
 }
 

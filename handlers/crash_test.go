@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fabrikam/drone-delivery/shared/crash"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -290,7 +290,7 @@ var stories = []story{
 		name: "redriven by an operator",
 		live: func(l *life) {
 			l.owner("active")
-			l.keep(encode(l.t, message.Envelope{
+			l.keep(encode(l.t, engine.Envelope{
 				TransactionID: "d-1", OperationID: "o-1", Operation: "deliver", AcceptedAt: l.now(), Body: json.RawMessage(deliveryBody),
 			}))
 			l.ask(http.MethodPost, "/api/operations/quarantine/deliveries/deliveries.7/redrive", actBody, http.StatusOK)
@@ -330,7 +330,7 @@ func getStuck(l *life) {
 	}
 	for !l.resting() {
 		wake := l.transactions.Get("d-1").Wake
-		l.deliver("DeadLetterDeliveries", "m-1", encode(l.t, message.Envelope{TransactionID: "d-1", Wake: wake}), nil)
+		l.deliver("DeadLetterDeliveries", "m-1", encode(l.t, engine.Envelope{TransactionID: "d-1", Wake: wake}), nil)
 		l.revive()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -16,7 +16,7 @@ import (
 
 func containsText(data []byte, text string) bool { return bytes.Contains(data, []byte(text)) }
 
-func encode(t testing.TB, e message.Envelope) []byte {
+func encode(t testing.TB, e engine.Envelope) []byte {
 	t.Helper()
 	body, err := e.Encode()
 	if err != nil {
@@ -37,7 +37,7 @@ func (w *world) only() quarantine.Entry {
 
 func TestRelayQuarantinesWhatItCantRead(t *testing.T) {
 	w := newWorld(t)
-	good := encode(t, message.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()})
+	good := encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()})
 	if status := w.relayAll([]byte("rubbish"), good); status != http.StatusOK {
 		t.Fatalf("answered %d\n%s", status, w.log)
 	}
@@ -54,7 +54,7 @@ func TestRelayQuarantinesWhatItCantRead(t *testing.T) {
 func TestRelayFillsAGap(t *testing.T) {
 	w := newWorld(t)
 	event := func(operation string) []byte {
-		return encode(t, message.Envelope{TransactionID: "t-1", OperationID: operation, Operation: "cancel", AcceptedAt: time.Now()})
+		return encode(t, engine.Envelope{TransactionID: "t-1", OperationID: operation, Operation: "cancel", AcceptedAt: time.Now()})
 	}
 	w.producer.skipped = []relay.Event{{SequenceNumber: 41, Body: event("o-41")}, {SequenceNumber: 42, Body: event("o-42")}}
 	if status := w.relayFrom(40, event("o-40")); status != http.StatusOK || w.queue.Sent() != 1 {
@@ -73,7 +73,7 @@ func TestRelayFillsAGap(t *testing.T) {
 func TestRelayFailsForRetry(t *testing.T) {
 	w := newWorld(t)
 	w.down.Store(true)
-	good := encode(t, message.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()})
+	good := encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()})
 	if status := w.relayAll(good); status != http.StatusInternalServerError {
 		t.Errorf("answered %d", status)
 	}
@@ -102,9 +102,9 @@ func TestPoisonIsQuarantinedAndCompleted(t *testing.T) {
 	}{
 		{"unreadable", "Schedule", []byte("rubbish"), "deliveries", quarantine.ReasonUnreadable},
 		{"unreadable", "Supervise", []byte(`{"schema":1}`), "compensations", quarantine.ReasonUnreadable},
-		{"wake of nothing", "Schedule", encode(t, message.Envelope{TransactionID: "t-1", Wake: 3}), "deliveries", quarantine.ReasonExpired},
-		{"wake of nothing", "Supervise", encode(t, message.Envelope{TransactionID: "t-1", Wake: 3}), "compensations", quarantine.ReasonExpired},
-		{"too old", "Schedule", encode(t, message.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver",
+		{"wake of nothing", "Schedule", encode(t, engine.Envelope{TransactionID: "t-1", Wake: 3}), "deliveries", quarantine.ReasonExpired},
+		{"wake of nothing", "Supervise", encode(t, engine.Envelope{TransactionID: "t-1", Wake: 3}), "compensations", quarantine.ReasonExpired},
+		{"too old", "Schedule", encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver",
 			Body: json.RawMessage(deliveryBody), AcceptedAt: time.Now().Add(-31 * 24 * time.Hour)}), "deliveries", quarantine.ReasonExpired},
 	}
 	for _, test := range tests {
@@ -158,7 +158,7 @@ func TestDeadLetterIsKeptAndItsTransactionWoken(t *testing.T) {
 		t.Run(function, func(t *testing.T) {
 			w := newWorld(t, "CALL_ATTEMPTS", "1")
 			open := w.open()
-			body := encode(t, message.Envelope{TransactionID: open.ID, Wake: open.Wake})
+			body := encode(t, engine.Envelope{TransactionID: open.ID, Wake: open.Wake})
 			sent := w.queue.Sent()
 			status := w.deliver(function, "m-1", body, map[string]any{
 				"DeadLetterReason": "MaxDeliveryCountExceeded", "DeadLetterErrorDescription": "10 deliveries"})

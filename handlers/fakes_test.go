@@ -11,7 +11,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
@@ -38,7 +37,7 @@ func (h *hub) Hub(ctx context.Context) (relay.Hub, error) {
 	return relay.Hub{CreatedAt: time.Unix(1_700_000_000, 0), Partitions: partitions}, err
 }
 
-func (h *hub) Send(ctx context.Context, _ string, events []message.Event) error {
+func (h *hub) Send(ctx context.Context, _ string, events []ingest.Event) error {
 	if h.hold != nil {
 		if h.held != nil {
 			h.held <- struct{}{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -72,8 +72,8 @@ func TestAPickupBeyondTheHorizon(t *testing.T) {
 func TestTheHorizonIsForClientsAlone(t *testing.T) {
 	w := newWorld(t, "PICKUP_HORIZON_DAYS", "1")
 	w.account("owner-1", "active")
-	e := message.Envelope{
-		Schema: message.Schema, TransactionID: "old-1", OperationID: "o-1", Operation: string(workflow.OperationDeliver),
+	e := engine.Envelope{
+		Schema: engine.EnvelopeSchema, TransactionID: "old-1", OperationID: "o-1", Operation: string(workflow.OperationDeliver),
 		AcceptedAt: w.now(), Body: json.RawMessage(deliveryBody),
 	}
 	if status := w.relayAll(encode(t, e)); status != http.StatusOK {

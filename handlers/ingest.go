@@ -14,8 +14,8 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -93,7 +93,7 @@ func (a *App) acceptOne(w http.ResponseWriter, r *http.Request,
 	var body []byte
 	if r.Method != http.MethodDelete {
 		var p *problem.Problem
-		if body, p = problem.ReadBody(w, r, message.MaxBody); p != nil {
+		if body, p = problem.ReadBody(w, r, engine.MaxBody); p != nil {
 			return ingest.Result{}, p
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -71,7 +70,7 @@ func (a *App) deadNotice(queue string) customhandler.EventFunc {
 		description, _ := m.Properties[deadLetterDescription].(string)
 		a.logger.WarnContext(ctx, "dead letter", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,
 			telemetry.KeySequence, m.SequenceNumber, "reason", reason)
-		if e, err := message.Decode(m.Body); err == nil && e.Operation == "" {
+		if e, err := engine.Decode(m.Body); err == nil && e.Operation == "" {
 			return nil
 		}
 		if reason == "" {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -98,7 +98,7 @@ func TestNobodyIsTold(t *testing.T) {
 		t.Errorf("%s with outbox %+v", p.State, p.Outbox)
 	}
 	writes := w.transactions.Writes()
-	body := encode(t, message.Envelope{TransactionID: p.ID, Wake: 1})
+	body := encode(t, engine.Envelope{TransactionID: p.ID, Wake: 1})
 	for _, function := range []string{"Notify", "DeadLetterNotifications"} {
 		if status := w.deliver(function, "m-1", body, nil); status != http.StatusOK {
 			t.Errorf("%s answered %d", function, status)
@@ -138,7 +138,7 @@ func TestSweepAsksForNotices(t *testing.T) {
 }
 
 func TestPoisonOfTheNotificationsQueue(t *testing.T) {
-	operation := message.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()}
+	operation := engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()}
 	for name, body := range map[string][]byte{"unreadable": []byte("rubbish"), "an operation": encode(t, operation)} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, told...)
@@ -155,8 +155,8 @@ func TestPoisonOfTheNotificationsQueue(t *testing.T) {
 // TestDeadLettersOfTheNotificationsQueue holds that those which need nobody are
 // not shown to anybody, and that no transaction gets Stuck for any.
 func TestDeadLettersOfTheNotificationsQueue(t *testing.T) {
-	operation := message.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()}
-	wake := encode(t, message.Envelope{TransactionID: "t-1", Wake: 3})
+	operation := engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()}
+	wake := encode(t, engine.Envelope{TransactionID: "t-1", Wake: 3})
 	for name, test := range map[string]struct {
 		body []byte
 		kept bool

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
@@ -121,7 +121,7 @@ func oneOf[T ~string](parameter string, names []T) error {
 // ended, whether its operator still waits for the answer or not.
 func (a *App) acting(act func(ctx context.Context, r *http.Request, by operate.Actor) (any, error), read func([]byte) (operate.Actor, error)) http.Handler {
 	return a.answering(func(w http.ResponseWriter, r *http.Request) error {
-		body, p := problem.ReadBody(w, r, message.MaxBody)
+		body, p := problem.ReadBody(w, r, engine.MaxBody)
 		if p != nil {
 			return p
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
@@ -190,7 +190,7 @@ func TestOperatorDecidesAboutPoison(t *testing.T) {
 func TestOperatorRedrivesAnOperation(t *testing.T) {
 	w := newWorld(t)
 	w.account("owner-1", "active")
-	w.keep(encode(t, message.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver", AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)}))
+	w.keep(encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver", AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)}))
 	const entry = "/quarantine/deliveries/deliveries.7"
 	acted := ask[operate.EntryActed](w, 200, "POST", entry+"/redrive", actBody)
 	if acted.Entry.State != quarantine.Redriven || !strings.Contains(acted.Result, "o-1 was put on record") {
@@ -295,7 +295,7 @@ func operationsExchanges(t *testing.T, c *contract) {
 
 func entryExchanges(t *testing.T, c *contract) {
 	w := newWorld(t)
-	w.keep(encode(t, message.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver", AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)}))
+	w.keep(encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver", AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)}))
 	if status := w.relayAll([]byte("\xffrubbish")); status != http.StatusOK {
 		t.Fatalf("Relay answered %d", status)
 	}

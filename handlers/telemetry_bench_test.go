@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/export"
 )
 
@@ -89,7 +89,7 @@ func BenchmarkEventWithTelemetry(b *testing.B) {
 			w := newWorldWith(b, signalsFor(b, kind), "LOG_LEVEL", "warn")
 			w.account("owner-1", "active")
 			id := w.post(deliveryBody).TransactionID
-			body, err := message.Envelope{TransactionID: id, Wake: 1, AcceptedAt: time.Now()}.Encode()
+			body, err := engine.Envelope{TransactionID: id, Wake: 1, AcceptedAt: time.Now()}.Encode()
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -16,7 +16,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -41,7 +40,7 @@ type observedProducer struct {
 	hub string
 }
 
-func (o observedProducer) Send(ctx context.Context, partition string, events []message.Event) error {
+func (o observedProducer) Send(ctx context.Context, partition string, events []ingest.Event) error {
 	start := time.Now()
 	system := semconv.MessagingSystemEventHubs
 	ctx, span := o.tracer.Start(ctx, "send "+o.hub, trace.WithSpanKind(trace.SpanKindProducer))
@@ -65,7 +64,7 @@ type observedSender struct {
 	signals
 }
 
-func (o observedSender) Send(ctx context.Context, messages ...message.Queued) error {
+func (o observedSender) Send(ctx context.Context, messages ...engine.Queued) error {
 	if len(messages) == 0 {
 		return o.Sender.Send(ctx)
 	}
@@ -96,7 +95,7 @@ type wakeSender struct {
 	signals
 }
 
-func (o wakeSender) Send(ctx context.Context, messages ...message.Queued) error {
+func (o wakeSender) Send(ctx context.Context, messages ...engine.Queued) error {
 	err := o.Sender.Send(ctx, messages...)
 	if err == nil {
 		for _, m := range messages {

@@ -21,7 +21,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/engine"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -260,7 +259,7 @@ func TestLinesThatAlertsCount(t *testing.T) {
 	r := newRecorded(t, "DEAD_LETTERS", "1", "CALL_ATTEMPTS", "1")
 	open := r.open()
 	for range 3 {
-		body := encode(t, message.Envelope{TransactionID: open.ID, Wake: r.transactions.Get(open.ID).Wake})
+		body := encode(t, engine.Envelope{TransactionID: open.ID, Wake: r.transactions.Get(open.ID).Wake})
 		r.deliver("DeadLetterDeliveries", "m-1", body, map[string]any{"DeadLetterReason": "made up"})
 	}
 	r.deliver("Schedule", "m-2", []byte("rubbish"), nil)

@@ -10,7 +10,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -39,7 +38,7 @@ func (a *App) track(t delivery.Tracking) func(w http.ResponseWriter, r *http.Req
 		var body []byte
 		if t.Method != http.MethodGet {
 			var p *problem.Problem
-			if body, p = problem.ReadBody(w, r, message.MaxBody); p != nil {
+			if body, p = problem.ReadBody(w, r, engine.MaxBody); p != nil {
 				return p
 			}
 		}

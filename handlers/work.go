@@ -6,26 +6,25 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
 
 // work returns the function of a queue: Schedule or Supervise. Nil completes
 // the message, an error abandons it. What no repeat can mend goes to the
 // quarantine, and the message is completed once it is there.
-func (a *App) work(queue string, handle func(context.Context, message.Envelope) error) customhandler.EventFunc {
+func (a *App) work(queue string, handle func(context.Context, engine.Envelope) error) customhandler.EventFunc {
 	return func(ctx context.Context, i *customhandler.Invocation) error {
 		m, err := messageOf(i, queue)
 		if err != nil {
 			return err
 		}
-		envelope, err := message.Decode(m.Body)
+		envelope, err := engine.Decode(m.Body)
 		if err == nil {
 			ctx = about(ctx, envelope.TransactionID, envelope.OperationID)
 			err = handle(ctx, envelope)
 		}
 		switch {
-		case errors.Is(err, message.ErrUnreadable):
+		case errors.Is(err, engine.ErrUnreadable):
 			m.Reason = quarantine.ReasonUnreadable
 		case errors.Is(err, engine.ErrTooOld), errors.Is(err, engine.ErrUnknownTransaction):
 			m.Reason = quarantine.ReasonExpired

@@ -22,8 +22,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
 	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -251,7 +251,7 @@ func (w *world) relayFrom(first int, bodies ...[]byte) int {
 		offsets, sequence = append(offsets, "0"), append(sequence, first+i)
 		times = append(times, "2026-05-04T09:00:00.12")
 		property := map[string]string{"k": "v"}
-		if e, err := message.Decode(body); err == nil && e.TraceParent != "" {
+		if e, err := engine.Decode(body); err == nil && e.TraceParent != "" {
 			property["traceparent"] = e.TraceParent // as the producer sends it
 		}
 		properties = append(properties, property)

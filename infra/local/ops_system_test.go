@@ -18,7 +18,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
@@ -188,7 +188,7 @@ func (s *served) keep(id string) quarantine.Entry {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	body, err := message.Envelope{TransactionID: id, OperationID: "operation-1", Operation: "deliver", AcceptedAt: time.Now(), Body: s.request(1, id)}.Encode()
+	body, err := engine.Envelope{TransactionID: id, OperationID: "operation-1", Operation: "deliver", AcceptedAt: time.Now(), Body: s.request(1, id)}.Encode()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -33,7 +32,7 @@ type Caller interface {
 // Sender sends messages to queues, all or, with an error, an unknown part of
 // them. It is safe for concurrent use.
 type Sender interface {
-	Send(ctx context.Context, messages ...message.Queued) error
+	Send(ctx context.Context, messages ...Queued) error
 }
 
 // Outside keeps the operations that are on record outside of their transactions.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -27,7 +26,7 @@ const conflictTries = 8
 func (r *Engine) DeadLettered(ctx context.Context, transactionID string, body []byte) error {
 	// What can't be read is in the quarantine, where people can, and counts like
 	// an operation, which has no wake.
-	e, _ := message.Decode(body)
+	e, _ := Decode(body)
 	fresh, err := r.receiveDead(ctx, e)
 	if err != nil || fresh {
 		return err
@@ -42,7 +41,7 @@ func (r *Engine) DeadLettered(ctx context.Context, transactionID string, body []
 
 // receiveDead puts the operation in a dead letter on record, if there is one and it
 // can still be.
-func (r *Engine) receiveDead(ctx context.Context, e message.Envelope) (fresh bool, err error) {
+func (r *Engine) receiveDead(ctx context.Context, e Envelope) (fresh bool, err error) {
 	if e.Operation == "" {
 		return false, nil
 	}

@@ -6,14 +6,13 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // die reports the dead letter of a wake of t-00.
 func die(t *testing.T, w *enginetest.World, wake int) {
 	t.Helper()
-	body, err := message.Envelope{TransactionID: "t-00", Wake: wake, AcceptedAt: w.Clock.Now()}.Encode()
+	body, err := engine.Envelope{TransactionID: "t-00", Wake: wake, AcceptedAt: w.Clock.Now()}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -20,7 +19,7 @@ type Message struct {
 }
 
 // MessageOf returns what the envelope says.
-func MessageOf(e message.Envelope) Message {
+func MessageOf(e Envelope) Message {
 	m := Message{TransactionID: e.TransactionID, Wake: e.Wake}
 	if e.Operation != "" {
 		m.Operation = &workflow.Operation{

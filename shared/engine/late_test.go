@@ -8,13 +8,12 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
-func wakeOf(p *workflow.Progress) message.Envelope {
-	return message.Envelope{Schema: message.Schema, TransactionID: p.ID, Wake: p.Wake}
+func wakeOf(p *workflow.Progress) engine.Envelope {
+	return engine.Envelope{Schema: engine.EnvelopeSchema, TransactionID: p.ID, Wake: p.Wake}
 }
 
 // Ensure a wake that waited long in its queue is acted on when it comes,
@@ -56,7 +55,7 @@ func TestAnyMessageTakesOverFromADeadRunner(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	stale := message.Envelope{Schema: message.Schema, TransactionID: "t", Wake: 1}
+	stale := engine.Envelope{Schema: engine.EnvelopeSchema, TransactionID: "t", Wake: 1}
 	for _, at := range []time.Time{until.Add(-time.Second), until.Add(engine.LeaseMargin - time.Second), until.Add(engine.LeaseMargin)} {
 		wantState(t, w, workflow.Running)
 		w.Clock.AdvanceTo(at)

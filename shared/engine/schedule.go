@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -14,14 +13,14 @@ import (
 // Rejected, or hands it to Supervise to be undone. Nil means that the message is
 // finished with. ErrUnknownTransaction and ErrTooOld mean that it belongs into
 // the quarantine; any other error that it must come again.
-func (r *Engine) Schedule(ctx context.Context, e message.Envelope) error {
+func (r *Engine) Schedule(ctx context.Context, e Envelope) error {
 	return r.newSession(scheduling{r}).handle(ctx, MessageOf(e))
 }
 
 // Receive puts the operation of a dead-lettered message on record, to be done
 // with a wake, and reports whether it was new: its message may never have come
 // as far. The errors are those of Schedule.
-func (r *Engine) Receive(ctx context.Context, e message.Envelope) (fresh bool, err error) {
+func (r *Engine) Receive(ctx context.Context, e Envelope) (fresh bool, err error) {
 	return r.receive(ctx, scheduling{r}, MessageOf(e))
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -18,8 +17,8 @@ func newWorld(t *testing.T) *enginetest.World {
 	return enginetest.New(t, workflowtest.Trip(), 1, nil)
 }
 
-func wake(n int) message.Envelope {
-	return message.Envelope{Schema: message.Schema, TransactionID: "t", Wake: n}
+func wake(n int) engine.Envelope {
+	return engine.Envelope{Schema: engine.EnvelopeSchema, TransactionID: "t", Wake: n}
 }
 
 // later makes the backend unavailable, but for undo calls.
@@ -98,7 +97,7 @@ func TestNothingIsDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls, writes, sent := len(w.Backends.Calls()), w.Store.Writes(), w.Queue.Sent()
-	for _, e := range []message.Envelope{deliver, wake(1), deliver} {
+	for _, e := range []engine.Envelope{deliver, wake(1), deliver} {
 		if err := w.Engine.Schedule(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}

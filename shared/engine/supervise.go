@@ -4,17 +4,16 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Supervise undoes, for a message of the compensations queue, as far as it can
 // be done now. Nil means that the message is finished with. ErrUnknownTransaction,
-// and message.ErrUnreadable for an operation, which is Schedule's to handle, mean
+// and ErrUnreadable for an operation, which is Schedule's to handle, mean
 // that it belongs into the quarantine; any other error that it must come again.
-func (r *Engine) Supervise(ctx context.Context, e message.Envelope) error {
+func (r *Engine) Supervise(ctx context.Context, e Envelope) error {
 	if e.Operation != "" {
-		return fmt.Errorf("%w: operation %s of transaction %s in the compensations queue", message.ErrUnreadable, e.OperationID, e.TransactionID)
+		return fmt.Errorf("%w: operation %s of transaction %s in the compensations queue", ErrUnreadable, e.OperationID, e.TransactionID)
 	}
 	return r.newSession(undoing{r}).handle(ctx, MessageOf(e))
 }

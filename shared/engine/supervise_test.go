@@ -13,7 +13,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -312,7 +311,7 @@ func TestOperationInTheWrongQueue(t *testing.T) {
 	abandon(t, w, 1)
 	writes := w.Store.Writes()
 	err := w.Engine.Supervise(t.Context(), w.Operation(workflow.OperationCancel, "t-00", "op-2", nil))
-	if !errors.Is(err, message.ErrUnreadable) || w.Store.Writes() != writes {
+	if !errors.Is(err, engine.ErrUnreadable) || w.Store.Writes() != writes {
 		t.Errorf("error %v, want one that quarantines the message", err)
 	}
 }

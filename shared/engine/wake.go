@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -41,7 +40,7 @@ func (r *Engine) Announce(ctx context.Context, p *workflow.Progress) error {
 
 // send sends the message of a wake, which outlives the invocation.
 func (r *Engine) send(ctx context.Context, p *workflow.Progress, queue workflow.Queue, wake int, at workflow.Instant) error {
-	body, err := message.Envelope{
+	body, err := Envelope{
 		TransactionID: p.ID, Wake: wake, AcceptedAt: p.AcceptedAt.Time, TraceParent: p.TraceParent,
 	}.Encode()
 	if err != nil {
@@ -49,9 +48,9 @@ func (r *Engine) send(ctx context.Context, p *workflow.Progress, queue workflow.
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	return r.Sender.Send(ctx, message.Queued{
+	return r.Sender.Send(ctx, Queued{
 		Queue:     r.Queues[queue],
-		MessageID: message.WakeID(p.ID, string(queue), wake),
+		MessageID: WakeID(p.ID, string(queue), wake),
 		Body:      body, At: at.Time, TraceParent: p.TraceParent,
 	})
 }

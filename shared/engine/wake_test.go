@@ -8,7 +8,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -37,7 +36,7 @@ func TestEndIsAnnounced(t *testing.T) {
 		t.Fatalf("%d messages, want one", len(ready))
 	}
 	m := ready[0].Queued
-	e, err := message.Decode(m.Body)
+	e, err := engine.Decode(m.Body)
 	if err != nil || m.Queue != "notifications-q" || m.MessageID != "t/notifications/1" || e.TransactionID != "t" || e.Wake != p.Outbox.Wake || e.Operation != "" {
 		t.Errorf("message %+v %+v: %v", m, e, err)
 	}
@@ -54,7 +53,7 @@ func TestAnnouncementFails(t *testing.T) {
 		return workflowtest.Pass
 	}
 	d := w.Queue.Receivable()[0]
-	e, err := message.Decode(d.Body)
+	e, err := engine.Decode(d.Body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -22,7 +22,7 @@ const MaxKey = 255
 // Log takes the events. Append returns nil when the event is durable; see
 // Writer for its errors.
 type Log interface {
-	Append(ctx context.Context, e message.Event) error
+	Append(ctx context.Context, e Event) error
 }
 
 // Transactions reads the documents of transactions; workflow.Store does.
@@ -211,15 +211,15 @@ func (s *Service) request(id, transactionID string, kind workflow.OperationKind,
 // send puts the request's event into the log. A repeat has the ids and the time
 // of the first, so that its event is the same.
 func (s *Service) send(ctx context.Context, r Request, in Input, repeated bool) (Result, error) {
-	body, err := message.Envelope{
-		Schema: message.Schema, TransactionID: r.TransactionID, OperationID: r.OperationID,
+	body, err := engine.Envelope{
+		Schema: engine.EnvelopeSchema, TransactionID: r.TransactionID, OperationID: r.OperationID,
 		Operation: string(r.Operation), AcceptedAt: r.AcceptedAt, Caller: r.Caller,
 		TraceParent: in.TraceParent, Body: in.Body,
 	}.Encode()
 	if err != nil {
 		return Result{}, failure.New(failure.Invalid, "encode request", r.TransactionID, err)
 	}
-	err = s.c.Log.Append(ctx, message.Event{PartitionKey: r.TransactionID, Body: body, TraceParent: in.TraceParent})
+	err = s.c.Log.Append(ctx, Event{PartitionKey: r.TransactionID, Body: body, TraceParent: in.TraceParent})
 	if errors.Is(err, ErrUnacknowledged) {
 		return Result{}, &UnacknowledgedError{r.TransactionID, r.OperationID, err}
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -56,11 +56,11 @@ func input(body string) Input {
 }
 
 // sent decodes the events that were taken.
-func (b *bench) sent(t *testing.T) []message.Envelope {
+func (b *bench) sent(t *testing.T) []engine.Envelope {
 	t.Helper()
-	var out []message.Envelope
+	var out []engine.Envelope
 	for _, e := range b.log.events {
-		envelope, err := message.Decode(e.Body)
+		envelope, err := engine.Decode(e.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,8 +88,8 @@ func TestPostMintsTheID(t *testing.T) {
 	b.transactions.fail = errors.New("must not be asked")
 	r, err := b.Post(t.Context(), input(`{"a":1}`), "")
 	want(t, r, err, Result{TransactionID: "m-1", OperationID: "m-2"})
-	want(t, b.sent(t), nil, []message.Envelope{{
-		Schema: message.Schema, TransactionID: "m-1", OperationID: "m-2", Operation: "deliver",
+	want(t, b.sent(t), nil, []engine.Envelope{{
+		Schema: engine.EnvelopeSchema, TransactionID: "m-1", OperationID: "m-2", Operation: "deliver",
 		AcceptedAt: noon, Caller: "ann", TraceParent: "00-1-2-01", Body: json.RawMessage(`{"a":1}`),
 	}})
 }

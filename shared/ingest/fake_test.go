@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -20,17 +19,17 @@ type fakeProducer struct {
 	latency    time.Duration
 	// onPartitions and onSend may fail or block an operation.
 	onPartitions func(ctx context.Context) error
-	onSend       func(ctx context.Context, partition string, events []message.Event) error
+	onSend       func(ctx context.Context, partition string, events []Event) error
 
 	mu       sync.Mutex
 	reads    int
-	batches  map[string][][]message.Event // by partition, the acknowledged ones
+	batches  map[string][][]Event // by partition, the acknowledged ones
 	inFlight map[string]int
 	overlaps int // sends of one partition that overlapped
 }
 
 func newFakeProducer(partitions ...string) *fakeProducer {
-	return &fakeProducer{partitions: partitions, batches: map[string][][]message.Event{}, inFlight: map[string]int{}}
+	return &fakeProducer{partitions: partitions, batches: map[string][][]Event{}, inFlight: map[string]int{}}
 }
 
 func (p *fakeProducer) Partitions(ctx context.Context) ([]string, error) {
@@ -45,7 +44,7 @@ func (p *fakeProducer) Partitions(ctx context.Context) ([]string, error) {
 	return slices.Clone(p.partitions), nil
 }
 
-func (p *fakeProducer) Send(ctx context.Context, partition string, events []message.Event) error {
+func (p *fakeProducer) Send(ctx context.Context, partition string, events []Event) error {
 	p.enter(partition, +1)
 	defer p.enter(partition, -1)
 	if p.latency > 0 {
@@ -156,11 +155,11 @@ func (m *fakeMint) At(_ mint.Kind, _, id string) (time.Time, bool) {
 
 // fakeLog takes events, or fails.
 type fakeLog struct {
-	events []message.Event
+	events []Event
 	fail   error
 }
 
-func (f *fakeLog) Append(_ context.Context, e message.Event) error {
+func (f *fakeLog) Append(_ context.Context, e Event) error {
 	if f.fail != nil {
 		return f.fail
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
 // lane sends the events of one partition. Its goroutine takes what has gathered
@@ -27,7 +26,7 @@ type lane struct {
 
 // waiter is an event and where its caller waits for the result.
 type waiter struct {
-	event message.Event
+	event Event
 	done  chan error // buffered: nobody may be there any more
 }
 
@@ -36,7 +35,7 @@ func newLane(partition string, w *Writer) *lane {
 }
 
 // add queues an event. The result comes through the channel.
-func (l *lane) add(e message.Event) (<-chan error, error) {
+func (l *lane) add(e Event) (<-chan error, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -131,7 +130,7 @@ func (l *lane) take() []waiter {
 
 // flush sends a batch and gives every waiter its result.
 func (l *lane) flush(batch []waiter) {
-	events := make([]message.Event, len(batch))
+	events := make([]Event, len(batch))
 	bytes := 0
 	for i, w := range batch {
 		events[i] = w.event

@@ -9,8 +9,14 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
+
+// Event is an event for the hub.
+type Event struct {
+	PartitionKey string // the TransactionID
+	Body         []byte
+	TraceParent  string
+}
 
 // Producer puts events into the hub.
 type Producer interface {
@@ -19,7 +25,7 @@ type Producer interface {
 	// Send puts events into a partition, in their order. It returns nil when
 	// the hub has acknowledged all of them; otherwise any of them may have
 	// been taken.
-	Send(ctx context.Context, partition string, events []message.Event) error
+	Send(ctx context.Context, partition string, events []Event) error
 }
 
 // Limits are the limits of a Writer. Zero fields take their defaults.
@@ -102,7 +108,7 @@ func NewWriter(p Producer, l Limits, observe func(Flush)) *Writer {
 // it. It fails with ErrBusy or ErrClosed at once, when the event was not taken;
 // with ErrUnacknowledged when it may have been; with the kind Invalid for an
 // event that is too large.
-func (w *Writer) Append(ctx context.Context, e message.Event) error {
+func (w *Writer) Append(ctx context.Context, e Event) error {
 	if len(e.Body) > w.limits.Bytes {
 		return failure.New(failure.Invalid, "accept request", e.PartitionKey,
 			fmt.Errorf("the event has %d bytes, more than %d", len(e.Body), w.limits.Bytes))

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
 // callers is how many requests are handled at once in the benchmarks.
@@ -20,7 +18,7 @@ const callers = 256
 func BenchmarkAppend(b *testing.B) {
 	p := &slowHub{}
 	w := NewWriter(p, Limits{}, nil)
-	run(b, p, func(e message.Event) error { return w.Append(b.Context(), e) })
+	run(b, p, func(e Event) error { return w.Append(b.Context(), e) })
 	if err := w.Close(b.Context()); err != nil {
 		b.Fatal(err)
 	}
@@ -30,19 +28,19 @@ func BenchmarkAppend(b *testing.B) {
 // after the other, as a link does.
 func BenchmarkSendEach(b *testing.B) {
 	p := &slowHub{}
-	run(b, p, func(e message.Event) error {
-		return p.Send(b.Context(), hubPartitions[partition(e.PartitionKey, len(hubPartitions))], []message.Event{e})
+	run(b, p, func(e Event) error {
+		return p.Send(b.Context(), hubPartitions[partition(e.PartitionKey, len(hubPartitions))], []Event{e})
 	})
 }
 
-func run(b *testing.B, p *slowHub, add func(message.Event) error) {
+func run(b *testing.B, p *slowHub, add func(Event) error) {
 	body := make([]byte, 1024)
 	var n atomic.Int64
 	b.SetParallelism(callers / 2)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			key := time.Duration(n.Add(1)).String()
-			if err := add(message.Event{PartitionKey: key, Body: body}); err != nil {
+			if err := add(Event{PartitionKey: key, Body: body}); err != nil {
 				b.Error(err)
 			}
 		}
@@ -61,7 +59,7 @@ type slowHub struct {
 
 func (h *slowHub) Partitions(context.Context) ([]string, error) { return hubPartitions, nil }
 
-func (h *slowHub) Send(_ context.Context, partition string, _ []message.Event) error {
+func (h *slowHub) Send(_ context.Context, partition string, _ []Event) error {
 	i, err := strconv.Atoi(partition)
 	if err != nil {
 		return err

@@ -14,15 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
-func event(key string) message.Event {
-	return message.Event{PartitionKey: key, Body: []byte(key)}
+func event(key string) Event {
+	return Event{PartitionKey: key, Body: []byte(key)}
 }
 
 // appendAll appends the events at once, in order, and returns their results.
-func appendAll(ctx context.Context, w *Writer, events ...message.Event) []chan error {
+func appendAll(ctx context.Context, w *Writer, events ...Event) []chan error {
 	results := make([]chan error, len(events))
 	for i, e := range events {
 		results[i] = make(chan error, 1)
@@ -32,8 +31,8 @@ func appendAll(ctx context.Context, w *Writer, events ...message.Event) []chan e
 	return results
 }
 
-func events(n int) []message.Event {
-	out := make([]message.Event, n)
+func events(n int) []Event {
+	out := make([]Event, n)
 	for i := range out {
 		out[i] = event(fmt.Sprintf("t%03d", i))
 	}
@@ -160,7 +159,7 @@ func TestEveryCallerGetsItsOwnBatchsResult(t *testing.T) {
 		p := newFakeProducer("0")
 		p.latency = time.Millisecond
 		lost := failure.New(failure.Transient, "send", "", errors.New("connection lost"))
-		p.onSend = func(_ context.Context, _ string, events []message.Event) error {
+		p.onSend = func(_ context.Context, _ string, events []Event) error {
 			if events[0].PartitionKey == "t003" { // the third batch
 				return lost
 			}
@@ -185,7 +184,7 @@ func TestEveryCallerGetsItsOwnBatchsResult(t *testing.T) {
 func TestPermanentFailureKeepsItsKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeProducer("0")
-		p.onSend = func(context.Context, string, []message.Event) error {
+		p.onSend = func(context.Context, string, []Event) error {
 			return failure.New(failure.Permanent, "send", "", errors.New("refused"))
 		}
 		w := NewWriter(p, Limits{}, nil)
@@ -264,7 +263,7 @@ func TestTooLargeEventIsRefusedAlone(t *testing.T) {
 	p := newFakeProducer("0")
 	w := NewWriter(p, Limits{Bytes: 100}, nil)
 	defer mustClose(t, w)
-	large := message.Event{PartitionKey: "a", Body: []byte(strings.Repeat("x", 101))}
+	large := Event{PartitionKey: "a", Body: []byte(strings.Repeat("x", 101))}
 	if err := w.Append(t.Context(), large); !failure.Is(err, failure.Invalid) {
 		t.Errorf("got %v, want an invalid request", err)
 	}

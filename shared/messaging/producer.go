@@ -11,7 +11,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
 
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
 // TraceParent is the application property that holds the W3C trace context of an
@@ -81,7 +80,7 @@ func (p *Producer) Partitions(ctx context.Context) ([]string, error) {
 // possible. It returns nil when the hub has acknowledged all of them; after an
 // error any of them may be there. The kind is Invalid if an event is larger
 // than the hub takes.
-func (p *Producer) Send(ctx context.Context, partition string, events []message.Event) error {
+func (p *Producer) Send(ctx context.Context, partition string, events []ingest.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	id := p.hub + "/" + partition
@@ -107,7 +106,7 @@ func (p *Producer) Send(ctx context.Context, partition string, events []message.
 	return nil
 }
 
-func eventDataOf(e message.Event) *azeventhubs.EventData {
+func eventDataOf(e ingest.Event) *azeventhubs.EventData {
 	contentType := "application/json"
 	out := &azeventhubs.EventData{Body: e.Body, ContentType: &contentType}
 	if e.TraceParent != "" {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
 // Sender sends to the queues of a namespace over one connection, with one link
@@ -49,7 +49,7 @@ func OpenSender(c Connection, o Options) (*Sender, error) {
 // few batches as possible. It returns nil when all are stored; after an error
 // any of them may be. The kind is Invalid, and nothing was sent to its queue
 // after it, if a message is larger than its queue takes.
-func (s *Sender) Send(ctx context.Context, messages ...message.Queued) error {
+func (s *Sender) Send(ctx context.Context, messages ...engine.Queued) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	for _, g := range group(messages) {
@@ -69,11 +69,11 @@ func (s *Sender) Send(ctx context.Context, messages ...message.Queued) error {
 type target struct {
 	queue    string
 	at       time.Time
-	messages []message.Queued
+	messages []engine.Queued
 }
 
 // group sorts messages by target, in the order of their first message.
-func group(messages []message.Queued) []*target {
+func group(messages []engine.Queued) []*target {
 	type key struct {
 		queue string
 		at    int64
@@ -120,7 +120,7 @@ func sendBatches(ctx context.Context, sender *azservicebus.Sender, t *target) er
 	return nil
 }
 
-func messageOf(m message.Queued) *azservicebus.Message {
+func messageOf(m engine.Queued) *azservicebus.Message {
 	contentType := "application/json"
 	out := &azservicebus.Message{Body: m.Body, MessageID: &m.MessageID, ContentType: &contentType}
 	if !m.At.IsZero() {

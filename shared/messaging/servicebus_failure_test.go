@@ -12,8 +12,8 @@ import (
 	"github.com/Azure/go-amqp"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
 func TestServiceBus(t *testing.T) {
@@ -62,11 +62,11 @@ func TestServiceBus(t *testing.T) {
 func TestGroup(t *testing.T) {
 	later := time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 	elsewhere := later.In(time.FixedZone("", 3600))
-	m := func(queue, id string, at time.Time) message.Queued {
-		return message.Queued{Queue: queue, MessageID: id, At: at}
+	m := func(queue, id string, at time.Time) engine.Queued {
+		return engine.Queued{Queue: queue, MessageID: id, At: at}
 	}
 	var got [][]string
-	for _, target := range group([]message.Queued{
+	for _, target := range group([]engine.Queued{
 		m("a", "1", time.Time{}), m("b", "2", time.Time{}), m("a", "3", later),
 		m("a", "4", time.Time{}), m("a", "5", elsewhere), m("b", "6", later),
 		m("a", "7", later.Add(time.Second)),

@@ -11,7 +11,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -68,11 +67,11 @@ func retry(w *world) {
 		p.RaiseWake(w.Clock.Now())
 	})
 	p := w.Store.Get("t")
-	body, encodeErr := message.Envelope{TransactionID: "t", Wake: p.Wake}.Encode()
+	body, encodeErr := engine.Envelope{TransactionID: "t", Wake: p.Wake}.Encode()
 	if err = errors.Join(err, encodeErr); err != nil {
 		w.T.Fatalf("retry: %v", err)
 	}
-	w.Queue.Put(message.Queued{Queue: "compensations-q", MessageID: message.WakeID("t", "compensations", p.Wake), Body: body})
+	w.Queue.Put(engine.Queued{Queue: "compensations-q", MessageID: engine.WakeID("t", "compensations", p.Wake), Body: body})
 }
 
 func refuse(w *world, calls ...string) {

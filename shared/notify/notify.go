@@ -20,8 +20,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -80,11 +80,11 @@ func New(c Config) *Service { return &Service{c} }
 
 // Handle delivers the notices that wait in a transaction's outbox. Nil means
 // that the message is finished with: nothing waits, or another message will come
-// for what does. message.ErrUnreadable, for an operation, means that it belongs
+// for what does. engine.ErrUnreadable, for an operation, means that it belongs
 // into the quarantine; any other error that it must come again.
-func (s *Service) Handle(ctx context.Context, e message.Envelope) error {
+func (s *Service) Handle(ctx context.Context, e engine.Envelope) error {
 	if e.Operation != "" {
-		return fmt.Errorf("%w: operation %s of transaction %s in the notifications queue", message.ErrUnreadable, e.OperationID, e.TransactionID)
+		return fmt.Errorf("%w: operation %s of transaction %s in the notifications queue", engine.ErrUnreadable, e.OperationID, e.TransactionID)
 	}
 	if s.c.Receiver == nil {
 		return nil

@@ -11,7 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -35,7 +34,7 @@ func TestOffLeavesNoTrace(t *testing.T) {
 	}
 	effects := len(w.Gate.Effects())
 	off := notify.New(notify.Config{})
-	if err := off.Handle(t.Context(), message.Envelope{TransactionID: "t", Wake: 1}); err != nil {
+	if err := off.Handle(t.Context(), engine.Envelope{TransactionID: "t", Wake: 1}); err != nil {
 		t.Errorf("a message for nobody: %v", err)
 	}
 	if n := len(w.Gate.Effects()); n != effects {
@@ -261,7 +260,7 @@ func TestTimeIsUp(t *testing.T) {
 
 func TestMessagesThatNeedNothing(t *testing.T) {
 	w := newWorld(t, 1)
-	if err := w.service.Handle(t.Context(), message.Envelope{TransactionID: "gone", Wake: 1}); err != nil {
+	if err := w.service.Handle(t.Context(), engine.Envelope{TransactionID: "gone", Wake: 1}); err != nil {
 		t.Errorf("a transaction that is gone: %v", err)
 	}
 	w.deliver()
@@ -281,13 +280,13 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	w.deliver()
 	writes := w.Store.Writes()
 	e := w.Operation(workflow.OperationCancel, "t", "op-2", nil)
-	if err := w.service.Handle(t.Context(), e); !errors.Is(err, message.ErrUnreadable) {
+	if err := w.service.Handle(t.Context(), e); !errors.Is(err, engine.ErrUnreadable) {
 		t.Errorf("an operation: %v, want what sends it to the quarantine", err)
 	}
 	if err := w.Store.Change("t", func(p *workflow.Progress) { p.Schema = workflow.Schema + 1 }); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.service.Handle(t.Context(), w.wake()); err == nil || errors.Is(err, message.ErrUnreadable) {
+	if err := w.service.Handle(t.Context(), w.wake()); err == nil || errors.Is(err, engine.ErrUnreadable) {
 		t.Errorf("a document of a newer version: %v, want a repeat", err)
 	}
 	if n := w.Store.Writes() - writes - 1; n != 0 || len(w.receiver.all()) != 0 {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -124,13 +123,13 @@ func (w *world) deliver() {
 }
 
 // wake returns the message that asks for t's notices now.
-func (w *world) wake() message.Envelope {
+func (w *world) wake() engine.Envelope {
 	p := w.Store.Get("t")
-	return message.Envelope{Schema: message.Schema, TransactionID: "t", Wake: p.Outbox.Wake}
+	return engine.Envelope{Schema: engine.EnvelopeSchema, TransactionID: "t", Wake: p.Outbox.Wake}
 }
 
 // noticeID is the MessageID of t's message with that number.
-func noticeID(wake int) string { return message.WakeID("t", "notifications", wake) }
+func noticeID(wake int) string { return engine.WakeID("t", "notifications", wake) }
 
 // check holds that everybody's rests were told, each in its order, and that
 // nothing is left. It is for a world that has settled.

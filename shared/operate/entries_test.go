@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -58,7 +58,7 @@ func TestDropSurvivesLostAnswers(t *testing.T) {
 func TestDropOfWhatWasRedrivenIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.running()
-	e := w.keepMessage(message.Envelope{TransactionID: "t", Wake: 1})
+	e := w.keepMessage(engine.Envelope{TransactionID: "t", Wake: 1})
 	w.mustRedrive("was sent")
 	var refused *operate.RefusedError
 	if _, err := w.operate.Drop(t.Context(), e.Source, e.ID, ada); !errors.As(err, &refused) || refused.State != "Redriven" {

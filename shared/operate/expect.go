@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -54,7 +54,7 @@ func expect(d *workflow.Definition, p *workflow.Progress, now time.Time) []Expec
 }
 
 func expectOfOpen(p *workflow.Progress, now time.Time, add func(at workflow.Instant, format string, args ...any)) {
-	wake := message.WakeID(p.ID, string(p.WakeQueue), p.Wake)
+	wake := engine.WakeID(p.ID, string(p.WakeQueue), p.Wake)
 	switch {
 	case p.Lease.Live(now):
 		add(p.Lease.Until, "until then runner %s has it; steps in flight: %s", p.Lease.Runner, cmp.Or(strings.Join(p.InFlight(), ", "), "none"))

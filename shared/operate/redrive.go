@@ -8,7 +8,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -38,7 +37,7 @@ func (s *Service) Redrive(ctx context.Context, source, id string, a Actor) (Entr
 const redrivenBefore = "it was redriven before: nothing was done"
 
 func (s *Service) redrive(ctx context.Context, source, id string, act quarantine.Act) (EntryActed, error) {
-	var envelope message.Envelope
+	var envelope engine.Envelope
 	e, err := s.updateEntry(ctx, source, id, func(e *quarantine.Entry) (bool, error) {
 		var err error
 		switch {
@@ -78,15 +77,15 @@ func (s *Service) redrive(ctx context.Context, source, id string, act quarantine
 }
 
 // envelopeOf reads the message in an entry, if this version can.
-func envelopeOf(e *quarantine.Entry) (message.Envelope, error) {
+func envelopeOf(e *quarantine.Entry) (engine.Envelope, error) {
 	refused := func(reason string) error { return &RefusedError{ID: e.ID, State: string(e.State), Reason: reason} }
 	body, err := e.Bytes()
 	if err != nil {
-		return message.Envelope{}, refused("its body can't be read: " + err.Error())
+		return engine.Envelope{}, refused("its body can't be read: " + err.Error())
 	}
-	envelope, err := message.Decode(body)
+	envelope, err := engine.Decode(body)
 	switch {
-	case errors.Is(err, message.ErrNewerSchema):
+	case errors.Is(err, engine.ErrNewerSchema):
 		return envelope, refused("a newer version of the app wrote it: " + err.Error())
 	case err != nil:
 		return envelope, refused("there is nothing to be asked for: " + err.Error())
@@ -95,7 +94,7 @@ func envelopeOf(e *quarantine.Entry) (message.Envelope, error) {
 }
 
 // ask asks for what the envelope asks for, and returns what came of it.
-func (s *Service) ask(ctx context.Context, e *quarantine.Entry, envelope message.Envelope) (string, error) {
+func (s *Service) ask(ctx context.Context, e *quarantine.Entry, envelope engine.Envelope) (string, error) {
 	if envelope.Operation == "" {
 		return s.wake(ctx, e, envelope.TransactionID)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -94,15 +93,15 @@ func (w *world) running() *workflow.Progress {
 }
 
 func TestRedriveRaisesANewWake(t *testing.T) {
-	for name, envelope := range map[string]func(*world, *workflow.Progress) message.Envelope{
-		"an operation on record": func(w *world, _ *workflow.Progress) message.Envelope {
+	for name, envelope := range map[string]func(*world, *workflow.Progress) engine.Envelope{
+		"an operation on record": func(w *world, _ *workflow.Progress) engine.Envelope {
 			return w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
 		},
-		"a wake": func(_ *world, p *workflow.Progress) message.Envelope {
-			return message.Envelope{TransactionID: "t", Wake: p.Wake}
+		"a wake": func(_ *world, p *workflow.Progress) engine.Envelope {
+			return engine.Envelope{TransactionID: "t", Wake: p.Wake}
 		},
-		"an old wake": func(*world, *workflow.Progress) message.Envelope {
-			return message.Envelope{TransactionID: "t", Wake: 1}
+		"an old wake": func(*world, *workflow.Progress) engine.Envelope {
+			return engine.Envelope{TransactionID: "t", Wake: 1}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +110,7 @@ func TestRedriveRaisesANewWake(t *testing.T) {
 			w.keepMessage(envelope(w, before))
 			w.mustRedrive(fmt.Sprintf("wake %d of transaction t was sent", before.Wake+1))
 			p := w.want(workflow.Running)
-			if p.Wake != before.Wake+1 || p.WakeAt != workflow.At(w.Clock.Now()) || p.Saves != before.Saves || !w.Queue.Has(message.WakeID("t", "deliveries", p.Wake)) {
+			if p.Wake != before.Wake+1 || p.WakeAt != workflow.At(w.Clock.Now()) || p.Saves != before.Saves || !w.Queue.Has(engine.WakeID("t", "deliveries", p.Wake)) {
 				t.Errorf("wake %d after %d at %s, saves %d after %d", p.Wake, before.Wake, p.WakeAt, p.Saves, before.Saves)
 			}
 			w.checkRedriven()
@@ -130,7 +129,7 @@ func TestRedriveBesideALease(t *testing.T) {
 	if err := w.Store.Change("t", func(p *workflow.Progress) { p.Take("somebody", until, time.Second) }); err != nil {
 		t.Fatal(err)
 	}
-	w.keepMessage(message.Envelope{TransactionID: "t", Wake: 1})
+	w.keepMessage(engine.Envelope{TransactionID: "t", Wake: 1})
 	w.mustRedrive("was sent")
 	if p := w.want(workflow.Running); !p.WakeAt.After(until) || p.Lease.Runner != "somebody" {
 		t.Errorf("wake at %s, lease %+v", p.WakeAt, p.Lease)
@@ -141,7 +140,7 @@ func TestRedriveBesideALease(t *testing.T) {
 // keeps its lease and its results.
 func TestRedriveIntoTheWorkOfARunner(t *testing.T) {
 	w := newWorld(t)
-	e := w.keepMessage(message.Envelope{TransactionID: "t", Wake: 1})
+	e := w.keepMessage(engine.Envelope{TransactionID: "t", Wake: 1})
 	redriven := 0
 	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
 		if req.Call.Backend == "payment" && redriven == 0 {
@@ -166,7 +165,7 @@ func TestRedriveIntoTheWorkOfARunner(t *testing.T) {
 
 func TestRedriveOfWhatRests(t *testing.T) {
 	for _, state := range []workflow.State{workflow.Completed, workflow.Rejected, workflow.Stuck} {
-		for _, e := range []message.Envelope{
+		for _, e := range []engine.Envelope{
 			{TransactionID: "t", Wake: 3},
 			{TransactionID: "t", OperationID: "op-1", Operation: "deliver", AcceptedAt: workflowtest.Start, Body: workflowtest.TripBody()},
 		} {
@@ -194,7 +193,7 @@ func TestRedriveOfWhatRests(t *testing.T) {
 func TestRedriveTwiceHasOneEffect(t *testing.T) {
 	w := newWorld(t)
 	w.running()
-	w.keepMessage(message.Envelope{TransactionID: "t", Wake: 1})
+	w.keepMessage(engine.Envelope{TransactionID: "t", Wake: 1})
 	w.mustRedrive("was sent")
 	before := w.want(workflow.Running)
 	w.Clock.Advance(moment)
@@ -212,7 +211,7 @@ func TestRedriveTwiceHasOneEffect(t *testing.T) {
 }
 
 func TestRedriveIsRefused(t *testing.T) {
-	old := message.Envelope{TransactionID: "t", OperationID: "op-1", Operation: "deliver", Body: workflowtest.TripBody(),
+	old := engine.Envelope{TransactionID: "t", OperationID: "op-1", Operation: "deliver", Body: workflowtest.TripBody(),
 		AcceptedAt: workflowtest.Start.Add(-31 * 24 * time.Hour)}
 	encoded, err := old.Encode()
 	if err != nil {
@@ -280,7 +279,7 @@ func TestRedriveForAFullTransaction(t *testing.T) {
 func TestRedriveOfWhatWasDroppedIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.running()
-	w.keepMessage(message.Envelope{TransactionID: "t", Wake: 1})
+	w.keepMessage(engine.Envelope{TransactionID: "t", Wake: 1})
 	e := w.entry()
 	if _, err := w.operate.Drop(t.Context(), e.Source, e.ID, ada); err != nil {
 		t.Fatal(err)
@@ -297,17 +296,17 @@ func TestRedriveOfWhatWasDroppedIsRefused(t *testing.T) {
 // before the effect.
 func TestRedriveSurvivesLostAnswers(t *testing.T) {
 	const id = "deliveries.deadletter.1"
-	operation := func(w *world) message.Envelope {
+	operation := func(w *world) engine.Envelope {
 		return w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
 	}
-	wake := func(w *world) message.Envelope {
+	wake := func(w *world) engine.Envelope {
 		w.running()
-		return message.Envelope{TransactionID: "t", Wake: 1}
+		return engine.Envelope{TransactionID: "t", Wake: 1}
 	}
 	for _, c := range []struct {
 		effect   string
 		nth      int
-		envelope func(*world) message.Envelope
+		envelope func(*world) engine.Envelope
 	}{
 		{"read entry " + id, 1, operation}, {"replace entry " + id, 1, operation}, {"create t", 1, operation},
 		{"send t/deliveries/1", 1, operation}, {"replace entry " + id, 2, operation}, {"read t", 2, operation},
@@ -361,7 +360,7 @@ func TestRedriveSurvivesLostAnswers(t *testing.T) {
 func TestRedriveAndDropAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.running()
-	w.keepMessage(message.Envelope{TransactionID: "t", Wake: 1})
+	w.keepMessage(engine.Envelope{TransactionID: "t", Wake: 1})
 	e := w.entry()
 	w.entries.BeforeReplace = func(string) {
 		if len(w.entry().Acts) == 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -27,7 +26,7 @@ func (w *world) deadLettered() *workflow.Progress {
 	w.Step()
 	for range 4 {
 		p := w.want(workflow.Running)
-		body, err := message.Envelope{TransactionID: "t", Wake: p.Wake, AcceptedAt: w.Clock.Now()}.Encode()
+		body, err := engine.Envelope{TransactionID: "t", Wake: p.Wake, AcceptedAt: w.Clock.Now()}.Encode()
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -31,7 +31,7 @@ type Listing interface {
 type Receiver interface {
 	// Receive reports whether the operation was new. Its errors are those of
 	// engine.Engine.Receive.
-	Receive(ctx context.Context, e message.Envelope) (fresh bool, err error)
+	Receive(ctx context.Context, e engine.Envelope) (fresh bool, err error)
 }
 
 // Waker sends what a saved transaction asks for; engine.Engine does.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -27,8 +27,8 @@ func TestRetryGoesOnWithTheUndo(t *testing.T) {
 		t.Fatalf("%v, acted (-want +got):\n%s", err, diff)
 	}
 	p := w.want(workflow.Compensating)
-	if p.Wake != stuck.Wake+1 || !p.WakeAt.Equal(w.Clock.Now()) || !w.Queue.Has(message.WakeID("t", "compensations", p.Wake)) {
-		t.Errorf("wake %d at %s, and was it sent? %v", p.Wake, p.WakeAt, w.Queue.Has(message.WakeID("t", "compensations", p.Wake)))
+	if p.Wake != stuck.Wake+1 || !p.WakeAt.Equal(w.Clock.Now()) || !w.Queue.Has(engine.WakeID("t", "compensations", p.Wake)) {
+		t.Errorf("wake %d at %s, and was it sent? %v", p.Wake, p.WakeAt, w.Queue.Has(engine.WakeID("t", "compensations", p.Wake)))
 	}
 	want := workflow.Entry{At: workflow.At(w.Clock.Now()), Event: workflow.EventRetryUndo, State: workflow.Compensating, Reason: ada.Why, By: "ada"}
 	if diff := cmp.Diff(want, p.History[len(p.History)-1]); diff != "" {

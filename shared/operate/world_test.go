@@ -9,7 +9,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
@@ -103,7 +102,7 @@ func (w *world) keep(body []byte) quarantine.Entry {
 	return e
 }
 
-func (w *world) keepMessage(e message.Envelope) quarantine.Entry {
+func (w *world) keepMessage(e engine.Envelope) quarantine.Entry {
 	w.t.Helper()
 	body, err := e.Encode()
 	if err != nil {

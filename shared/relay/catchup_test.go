@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 // newQuiet returns a Service whose partition 3 was handed over up to at, and has
@@ -145,7 +145,7 @@ func TestCatchUpGoesOnAfterAFailure(t *testing.T) {
 
 func TestCatchUpFails(t *testing.T) {
 	cases := map[string]func(*queue, *checkpoints, *hub){
-		"queue":      func(q *queue, _ *checkpoints, _ *hub) { q.refuse = func([]message.Queued) error { return errDown } },
+		"queue":      func(q *queue, _ *checkpoints, _ *hub) { q.refuse = func([]engine.Queued) error { return errDown } },
 		"checkpoint": func(_ *queue, c *checkpoints, _ *hub) { c.onRead = func() error { return errDown } },
 		"save":       func(_ *queue, c *checkpoints, _ *hub) { c.onSave = func() error { return errDown } },
 		"hub":        func(_ *queue, _ *checkpoints, h *hub) { h.fail = errDown },

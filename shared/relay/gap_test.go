@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
 var errDown = failure.New(failure.Transient, "test", "", errors.New("down"))
@@ -200,7 +200,7 @@ func TestConsecutiveBatchesReadNothing(t *testing.T) {
 // What failed and was skipped by the trigger comes with the next batch.
 func TestSkippedBatchIsNotLost(t *testing.T) {
 	s, q, _, h := newGaps(t, 4, 0)
-	q.refuse = func([]message.Queued) error { return errDown }
+	q.refuse = func([]engine.Queued) error { return errDown }
 	if err := h.relay(t, s, 5, 7); !errors.Is(err, errDown) {
 		t.Fatalf("got %v", err)
 	}
@@ -217,7 +217,7 @@ func TestSkippedBatchIsNotLost(t *testing.T) {
 // to.
 func TestGapIsFilledByParts(t *testing.T) {
 	s, q, c, h := newGaps(t, 0, 0)
-	q.refuse = func(messages []message.Queued) error {
+	q.refuse = func(messages []engine.Queued) error {
 		if messages[0].MessageID == "o-5" {
 			return errDown
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 // said has the service's log written to memory, and returns what reads the lines
@@ -114,7 +114,7 @@ func TestWhatIsGoneIsAnError(t *testing.T) {
 func TestLossIsSaidOnce(t *testing.T) {
 	s, q, _, h := newGaps(t, 4, 8)
 	log := said(s, slog.LevelError)
-	q.refuse = func([]message.Queued) error { return errDown }
+	q.refuse = func([]engine.Queued) error { return errDown }
 	for range 3 {
 		if err := h.relay(t, s, 10, 11); !errors.Is(err, errDown) {
 			t.Fatalf("got %v", err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 // secondHub is when the hub was created again.
@@ -200,7 +200,7 @@ func TestCatchUpInAHubThatEndsBeforeTheCheckpoint(t *testing.T) {
 // hands over a batch: what lies between is not passed over.
 func TestCheckpointGoesBackMeanwhile(t *testing.T) {
 	s, q, c, h := newGaps(t, 9, 0)
-	q.refuse = func([]message.Queued) error {
+	q.refuse = func([]engine.Queued) error {
 		q.refuse = nil
 		h.created = secondHub
 		c.etag++

@@ -23,8 +23,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
 
@@ -49,7 +49,7 @@ type Event struct {
 // Sender sends messages to their queues. An error leaves open which of them
 // were taken; its kind is Invalid if one can never be.
 type Sender interface {
-	Send(ctx context.Context, messages ...message.Queued) error
+	Send(ctx context.Context, messages ...engine.Queued) error
 }
 
 // Quarantine keeps what is unreadable.
@@ -151,7 +151,7 @@ func (s *Service) relay(ctx context.Context, b Batch) error {
 // handOver makes the events of a batch durable.
 func (s *Service) handOver(ctx context.Context, b Batch) error {
 	var readable []Event
-	var messages []message.Queued
+	var messages []engine.Queued
 	var newer error
 	for _, e := range b.Events {
 		m, err := s.read(e)
@@ -159,7 +159,7 @@ func (s *Service) handOver(ctx context.Context, b Batch) error {
 		case err == nil:
 			readable = append(readable, e)
 			messages = append(messages, m)
-		case errors.Is(err, message.ErrNewerSchema):
+		case errors.Is(err, engine.ErrNewerSchema):
 			newer = fmt.Errorf("relay event %d of partition %s: %w", e.SequenceNumber, b.Partition, err)
 		default:
 			if err := s.keep(ctx, b, e, quarantine.ReasonUnreadable, err); err != nil {
@@ -176,15 +176,15 @@ func (s *Service) handOver(ctx context.Context, b Batch) error {
 }
 
 // read makes the message of an event. Its body is the event's, unchanged.
-func (s *Service) read(e Event) (message.Queued, error) {
-	envelope, err := message.Decode(e.Body)
+func (s *Service) read(e Event) (engine.Queued, error) {
+	envelope, err := engine.Decode(e.Body)
 	if err != nil {
-		return message.Queued{}, err
+		return engine.Queued{}, err
 	}
 	if envelope.OperationID == "" {
-		return message.Queued{}, errors.New("the envelope names no operation")
+		return engine.Queued{}, errors.New("the envelope names no operation")
 	}
-	return message.Queued{
+	return engine.Queued{
 		Queue: s.c.Queue, MessageID: envelope.OperationID, Body: e.Body,
 		TraceParent: envelope.TraceParent,
 	}, nil
@@ -192,7 +192,7 @@ func (s *Service) read(e Event) (message.Queued, error) {
 
 // send sends the messages in as few batches as possible. Should the queue
 // refuse one for good, each is sent alone, so that only that one is kept back.
-func (s *Service) send(ctx context.Context, b Batch, events []Event, messages []message.Queued) error {
+func (s *Service) send(ctx context.Context, b Batch, events []Event, messages []engine.Queued) error {
 	if len(messages) == 0 {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
 
@@ -20,12 +20,12 @@ var now = time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 
 // queue is a queue in memory. refuse may fail a send before anything is taken.
 type queue struct {
-	taken  []message.Queued
+	taken  []engine.Queued
 	sends  int
-	refuse func(messages []message.Queued) error
+	refuse func(messages []engine.Queued) error
 }
 
-func (q *queue) Send(_ context.Context, messages ...message.Queued) error {
+func (q *queue) Send(_ context.Context, messages ...engine.Queued) error {
 	q.sends++
 	if q.refuse != nil {
 		if err := q.refuse(messages); err != nil {
@@ -61,7 +61,7 @@ func newService(t *testing.T) (*Service, *queue, *keeper) {
 
 func good(t *testing.T, n int64) Event {
 	t.Helper()
-	body, err := message.Envelope{
+	body, err := engine.Envelope{
 		TransactionID: fmt.Sprintf("t-%d", n), OperationID: fmt.Sprintf("o-%d", n), Operation: "deliver",
 		AcceptedAt: time.Unix(n, 0).UTC(), TraceParent: fmt.Sprintf("trace-%d", n), Body: json.RawMessage(`{"n":1}`),
 	}.Encode()
@@ -75,7 +75,7 @@ func batch(events ...Event) Batch {
 	return Batch{Hub: "delivery-requests", ConsumerGroup: "relay", Partition: "3", Events: events}
 }
 
-func ids(messages []message.Queued) []string {
+func ids(messages []engine.Queued) []string {
 	var out []string
 	for _, m := range messages {
 		out = append(out, m.MessageID)
@@ -89,7 +89,7 @@ func TestEveryEventBecomesAMessage(t *testing.T) {
 	if err := s.Relay(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	want := []message.Queued{
+	want := []engine.Queued{
 		{Queue: "deliveries-queue", MessageID: "o-1", Body: b.Events[0].Body, TraceParent: "trace-1"},
 		{Queue: "deliveries-queue", MessageID: "o-2", Body: b.Events[1].Body, TraceParent: "trace-2"},
 	}
@@ -152,9 +152,9 @@ func TestWakeOnTheHubIsUnreadable(t *testing.T) {
 
 func TestNewerSchemaIsRetriedAndTheRestGoesOn(t *testing.T) {
 	s, q, k := newService(t)
-	newer := Event{SequenceNumber: 2, Body: fmt.Appendf(nil, `{"schema":%d}`, message.Schema+1)}
+	newer := Event{SequenceNumber: 2, Body: fmt.Appendf(nil, `{"schema":%d}`, engine.EnvelopeSchema+1)}
 	err := s.Relay(t.Context(), batch(good(t, 1), newer, good(t, 3)))
-	if !errors.Is(err, message.ErrNewerSchema) {
+	if !errors.Is(err, engine.ErrNewerSchema) {
 		t.Errorf("got %v, want ErrNewerSchema", err)
 	}
 	if diff := cmp.Diff([]string{"o-1", "o-3"}, ids(q.taken)); diff != "" || len(k.kept) != 0 {
@@ -165,7 +165,7 @@ func TestNewerSchemaIsRetriedAndTheRestGoesOn(t *testing.T) {
 func TestNothingIsDoneBeforeAllIsDurable(t *testing.T) {
 	down := failure.New(failure.Transient, "test", "", errors.New("down"))
 	cases := map[string]func(*queue, *keeper){
-		"the queue":      func(q *queue, _ *keeper) { q.refuse = func([]message.Queued) error { return down } },
+		"the queue":      func(q *queue, _ *keeper) { q.refuse = func([]engine.Queued) error { return down } },
 		"the quarantine": func(_ *queue, k *keeper) { k.fail = down },
 	}
 	for name, broken := range cases {
@@ -184,7 +184,7 @@ func TestNothingIsDoneBeforeAllIsDurable(t *testing.T) {
 func TestTooLargeMessageIsKeptAlone(t *testing.T) {
 	tooLarge := failure.New(failure.Invalid, "send", "", errors.New("too large"))
 	s, q, k := newService(t)
-	q.refuse = func(messages []message.Queued) error {
+	q.refuse = func(messages []engine.Queued) error {
 		for _, m := range messages {
 			if m.MessageID == "o-2" {
 				return tooLarge

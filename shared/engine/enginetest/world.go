@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -39,15 +38,15 @@ type World struct {
 	Rand     *rand.Rand
 	// Notify handles the messages of the notifications queue. There are none
 	// unless the budgets say so.
-	Notify     func(context.Context, message.Envelope) error
-	Quarantine []message.Envelope
+	Notify     func(context.Context, engine.Envelope) error
+	Quarantine []engine.Envelope
 	// Shuffle makes Step take any receivable message instead of the oldest.
 	Shuffle bool
 	// Crashed, when set, reports whether the process died during the message
 	// that was just handled: it is neither completed nor abandoned then.
 	Crashed func() bool
 
-	dead []message.Queued // not reported yet
+	dead []engine.Queued // not reported yet
 }
 
 // New returns a world for that business. Change configures the runner; nil
@@ -87,9 +86,9 @@ func New(t TB, d *workflow.Definition, seed uint64, change func(*engine.Config))
 }
 
 // Operation returns an envelope as Ingest makes it, accepted now.
-func (w *World) Operation(kind workflow.OperationKind, transaction, operation string, body json.RawMessage) message.Envelope {
-	return message.Envelope{
-		Schema: message.Schema, TransactionID: transaction, OperationID: operation, Operation: string(kind),
+func (w *World) Operation(kind workflow.OperationKind, transaction, operation string, body json.RawMessage) engine.Envelope {
+	return engine.Envelope{
+		Schema: engine.EnvelopeSchema, TransactionID: transaction, OperationID: operation, Operation: string(kind),
 		AcceptedAt: w.Clock.Now(), Body: body,
 	}
 }
@@ -109,7 +108,7 @@ func (w *World) PostBy(caller string, kind workflow.OperationKind, transaction, 
 	if err != nil {
 		w.T.Fatalf("post: %v", err)
 	}
-	m := message.Queued{Queue: "deliveries-q", MessageID: e.OperationID, Body: b}
+	m := engine.Queued{Queue: "deliveries-q", MessageID: e.OperationID, Body: b}
 	w.Queue.Put(m) // not Send: Relay's effects are not what is tested
 }
 
@@ -132,7 +131,7 @@ func (w *World) Step() bool {
 func (w *World) Receive(d *workflowtest.Delivery) {
 	w.T.Helper()
 	d.Lock()
-	e, err := message.Decode(d.Body)
+	e, err := engine.Decode(d.Body)
 	if err != nil {
 		w.T.Fatalf("message %s: %v", d.MessageID, err)
 	}
@@ -157,12 +156,12 @@ func (w *World) Receive(d *workflowtest.Delivery) {
 // deadLetters reports each dead letter until that succeeds.
 func (w *World) deadLetters() {
 	w.dead = append(w.dead, w.Queue.TakeDeadLetters()...)
-	var left []message.Queued
+	var left []engine.Queued
 	for _, m := range w.dead {
 		if m.Queue == "notifications-q" {
 			continue // it stands for nothing that is not in the document
 		}
-		e, err := message.Decode(m.Body)
+		e, err := engine.Decode(m.Body)
 		if err != nil {
 			w.T.Fatalf("dead letter %s: %v", m.MessageID, err)
 		}
@@ -174,7 +173,7 @@ func (w *World) deadLetters() {
 }
 
 // Handle gives the envelope to the function of that queue.
-func (w *World) Handle(queue string, e message.Envelope) error {
+func (w *World) Handle(queue string, e engine.Envelope) error {
 	switch queue {
 	case "compensations-q":
 		return w.Engine.Supervise(context.Background(), e)
@@ -192,7 +191,7 @@ func (w *World) checkSuccessor(id string) {
 	if p == nil || p.Rests() {
 		return
 	}
-	want := message.WakeID(id, string(p.WakeQueue), p.Wake)
+	want := engine.WakeID(id, string(p.WakeQueue), p.Wake)
 	if !w.Queue.Has(want) {
 		w.T.Errorf("a message of %s (%s) succeeded, but its wake %s was not sent", id, p.State, want)
 	}

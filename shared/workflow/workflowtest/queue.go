@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 )
 
 // The properties of a Queue, those of the design.
@@ -27,13 +27,13 @@ type Queue struct {
 	mu       sync.Mutex
 	messages []*Delivery
 	seen     map[string]time.Time // by queue and MessageID
-	dead     []message.Queued
+	dead     []engine.Queued
 	sent     int
 }
 
 // Delivery is a message in a queue. Settle it once.
 type Delivery struct {
-	message.Queued
+	engine.Queued
 	Count int // of deliveries
 
 	queue   *Queue
@@ -50,7 +50,7 @@ func NewQueue(g *Gate, now func() time.Time) *Queue {
 
 // Send puts messages into their queues; a repeat within the duplicate window
 // is dropped, and succeeds.
-func (q *Queue) Send(ctx context.Context, messages ...message.Queued) error {
+func (q *Queue) Send(ctx context.Context, messages ...engine.Queued) error {
 	for _, m := range messages {
 		if err := ctx.Err(); err != nil {
 			return failure.New(failure.Transient, "send", m.MessageID, err)
@@ -67,7 +67,7 @@ func (q *Queue) Send(ctx context.Context, messages ...message.Queued) error {
 }
 
 // Put puts a message into its queue without asking the gate.
-func (q *Queue) Put(m message.Queued) {
+func (q *Queue) Put(m engine.Queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.Now()
@@ -163,7 +163,7 @@ func (d *Delivery) remove() {
 }
 
 // TakeDeadLetters returns the dead letters and removes them.
-func (q *Queue) TakeDeadLetters() []message.Queued {
+func (q *Queue) TakeDeadLetters() []engine.Queued {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	dead := q.dead

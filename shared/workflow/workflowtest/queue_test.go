@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
 func send(t *testing.T, q *workflowtest.Queue, id string, at time.Time) {
 	t.Helper()
-	if err := q.Send(t.Context(), message.Queued{Queue: "q", MessageID: id, At: at}); err != nil {
+	if err := q.Send(t.Context(), engine.Queued{Queue: "q", MessageID: id, At: at}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -61,7 +61,7 @@ func TestQueueFates(t *testing.T) {
 	gate := &workflowtest.Gate{Decide: func(_ string, n int) workflowtest.Fate { return fates[n-1] }}
 	q := workflowtest.NewQueue(gate, clock.Now)
 	for i, want := range []int{0, 1} {
-		err := q.Send(t.Context(), message.Queued{Queue: "q", MessageID: "a"})
+		err := q.Send(t.Context(), engine.Queued{Queue: "q", MessageID: "a"})
 		if !errors.Is(err, workflowtest.ErrFate) || q.Len() != want {
 			t.Errorf("send %d: error %v and %d messages, want %d", i+1, err, q.Len(), want)
 		}

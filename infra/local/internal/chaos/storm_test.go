@@ -16,7 +16,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 func TestKillsFollowFromTheSeed(t *testing.T) {
@@ -94,7 +94,7 @@ func TestPoisonIsUnreadable(t *testing.T) {
 	}
 	sums := hashes(all)
 	for i, p := range all {
-		if _, err := message.Decode(p.body); !errors.Is(err, message.ErrUnreadable) {
+		if _, err := engine.Decode(p.body); !errors.Is(err, engine.ErrUnreadable) {
 			t.Errorf("%q: %v", p.body, err)
 		}
 		if sums[i] != invariant.BodyHash(p.body) || slices.Index(sums, sums[i]) != i {

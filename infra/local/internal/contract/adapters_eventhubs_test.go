@@ -16,7 +16,6 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 )
 
@@ -101,7 +100,7 @@ func TestAdaptersProducerReadsPartitionsOnce(t *testing.T) {
 func TestAdaptersProducerSendsToThePartition(t *testing.T) {
 	connection := adaptersHubs(t)
 	p := adaptersProducer(t, connection, adaptersHub)
-	if err := p.Send(t.Context(), "2", []message.Event{
+	if err := p.Send(t.Context(), "2", []ingest.Event{
 		{PartitionKey: "t-1", Body: []byte(`{"n":1}`), TraceParent: "00-1-2-01"},
 		{PartitionKey: "t-2", Body: []byte(`{"n":2}`)},
 	}); err != nil {
@@ -121,10 +120,10 @@ func TestAdaptersProducerSendsToThePartition(t *testing.T) {
 func TestAdaptersProducerSplitsBatches(t *testing.T) {
 	connection := adaptersHubs(t)
 	p := adaptersProducer(t, connection, adaptersHub)
-	var events []message.Event
+	var events []ingest.Event
 	for i := range 40 {
 		body := append([]byte{byte(i)}, bytes.Repeat([]byte{'x'}, 60<<10)...)
-		events = append(events, message.Event{PartitionKey: fmt.Sprint(i), Body: body})
+		events = append(events, ingest.Event{PartitionKey: fmt.Sprint(i), Body: body})
 	}
 	if err := p.Send(t.Context(), "1", events); err != nil {
 		t.Fatal(err)
@@ -140,9 +139,9 @@ func TestAdaptersProducerIsRefused(t *testing.T) {
 	connection := adaptersHubs(t)
 	ctx := t.Context()
 	p := adaptersProducer(t, connection, adaptersHub)
-	e := []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}}
+	e := []ingest.Event{{PartitionKey: "t-1", Body: []byte("{}")}}
 	adaptersKind(t, "unknown partition", p.Send(ctx, "9", e), failure.Permanent)
-	adaptersKind(t, "too large", p.Send(ctx, "0", []message.Event{e[0], {Body: make([]byte, 2<<20)}}), failure.Invalid)
+	adaptersKind(t, "too large", p.Send(ctx, "0", []ingest.Event{e[0], {Body: make([]byte, 2<<20)}}), failure.Invalid)
 
 	absent := adaptersProducer(t, connection, "absent")
 	_, err := absent.Partitions(ctx)
@@ -160,7 +159,7 @@ func TestAdaptersProducerSurvivesAFailover(t *testing.T) {
 	connection, failover := adaptersMessaging(t, broker.Config{Hubs: []broker.HubConfig{{Name: adaptersHub, Partitions: 1}}})
 	p := adaptersProducer(t, connection, adaptersHub)
 	for i := range 3 {
-		if err := p.Send(t.Context(), "0", []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}}); err != nil {
+		if err := p.Send(t.Context(), "0", []ingest.Event{{PartitionKey: "t-1", Body: []byte("{}")}}); err != nil {
 			t.Fatalf("after %d failovers: %v", i, err)
 		}
 		failover()
@@ -178,7 +177,7 @@ func TestAdaptersWriter(t *testing.T) {
 		wg.Go(func() {
 			for i := range each {
 				body := fmt.Appendf(nil, "%d %d", k, i)
-				if err := w.Append(t.Context(), message.Event{PartitionKey: fmt.Sprint("key ", k), Body: body}); err != nil {
+				if err := w.Append(t.Context(), ingest.Event{PartitionKey: fmt.Sprint("key ", k), Body: body}); err != nil {
 					t.Errorf("append %s: %v", body, err)
 				}
 			}

@@ -15,7 +15,8 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
@@ -42,15 +43,15 @@ func TestAdaptersRelayInARecreatedHub(t *testing.T) {
 		Now: func() time.Time { return time.Now().Add(ahead) }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	send := func(partition, name string, n int) {
-		var events []message.Event
+		var events []ingest.Event
 		for i := range n {
-			body, err := message.Envelope{
+			body, err := engine.Envelope{
 				TransactionID: "t", OperationID: fmt.Sprint(name, i), Operation: "deliver", AcceptedAt: time.Now(), Body: json.RawMessage("{}"),
 			}.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}
-			events = append(events, message.Event{PartitionKey: "t", Body: body})
+			events = append(events, ingest.Event{PartitionKey: "t", Body: body})
 		}
 		if err := producer.Send(t.Context(), partition, events); err != nil {
 			t.Fatal(err)

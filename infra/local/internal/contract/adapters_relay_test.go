@@ -18,8 +18,9 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
@@ -47,9 +48,9 @@ func TestAdaptersReaderReadsBetween(t *testing.T) {
 		t.Errorf("an empty partition: %v, %v", events, err)
 	}
 	const total = messaging.MaxRead + 50
-	var sent []message.Event
+	var sent []ingest.Event
 	for i := range total {
-		sent = append(sent, message.Event{PartitionKey: "t-1", Body: []byte(fmt.Sprint(i)), TraceParent: "trace"})
+		sent = append(sent, ingest.Event{PartitionKey: "t-1", Body: []byte(fmt.Sprint(i)), TraceParent: "trace"})
 	}
 	if err := p.Send(t.Context(), "1", sent); err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func TestAdaptersReaderTellsWhatIsThere(t *testing.T) {
 	if extent, err := r.Extent(t.Context(), "2"); err != nil || extent != (relay.Extent{First: 0, Last: -1}) {
 		t.Errorf("an empty partition has %+v, %v", extent, err)
 	}
-	events := []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}, {PartitionKey: "t-2", Body: []byte("{}")}}
+	events := []ingest.Event{{PartitionKey: "t-1", Body: []byte("{}")}, {PartitionKey: "t-2", Body: []byte("{}")}}
 	if err := adaptersProducer(t, connection, adaptersHub).Send(t.Context(), "2", events); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestAdaptersReaderAfterTheRetention(t *testing.T) {
 	r := adaptersReader(t, connection, "$Default")
 	p := adaptersProducer(t, connection, adaptersHub)
 	for range 2 {
-		if err := p.Send(t.Context(), "0", []message.Event{{PartitionKey: "t-1", Body: []byte("{}")}}); err != nil {
+		if err := p.Send(t.Context(), "0", []ingest.Event{{PartitionKey: "t-1", Body: []byte("{}")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,9 +248,9 @@ func TestAdaptersRelay(t *testing.T) {
 		Logger: logger,
 	})
 
-	var sent []message.Event
+	var sent []ingest.Event
 	for i := range 8 { // the last two are skipped, and nothing follows them
-		body, err := message.Envelope{
+		body, err := engine.Envelope{
 			TransactionID: fmt.Sprint("t-", i), OperationID: fmt.Sprint("o-", i), Operation: "deliver",
 			AcceptedAt: time.Now(), Body: json.RawMessage("{}"),
 		}.Encode()
@@ -259,7 +260,7 @@ func TestAdaptersRelay(t *testing.T) {
 		if i == 2 {
 			body = []byte("unreadable")
 		}
-		sent = append(sent, message.Event{PartitionKey: fmt.Sprint("t-", i), Body: body})
+		sent = append(sent, ingest.Event{PartitionKey: fmt.Sprint("t-", i), Body: body})
 	}
 	if err := adaptersProducer(t, connection, adaptersHub).Send(t.Context(), "0", sent); err != nil {
 		t.Fatal(err)

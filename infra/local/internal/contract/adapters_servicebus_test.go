@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 )
 
@@ -105,10 +105,10 @@ func TestAdaptersSendToSeveralQueues(t *testing.T) {
 	sender, client := adaptersQueues(t)
 	at := time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	err := sender.Send(t.Context(),
-		message.Queued{Queue: "deliveries", MessageID: "o-1", Body: []byte(`{"n":1}`), TraceParent: "00-1-2-01"},
-		message.Queued{Queue: "compensations", MessageID: "t-1/compensations/1", Body: []byte(`{"n":2}`)},
-		message.Queued{Queue: "deliveries", MessageID: "o-2", Body: []byte(`{"n":3}`), At: at},
-		message.Queued{Queue: "deliveries", MessageID: "o-3", Body: []byte(`{"n":4}`), At: time.Now().Add(-time.Hour)},
+		engine.Queued{Queue: "deliveries", MessageID: "o-1", Body: []byte(`{"n":1}`), TraceParent: "00-1-2-01"},
+		engine.Queued{Queue: "compensations", MessageID: "t-1/compensations/1", Body: []byte(`{"n":2}`)},
+		engine.Queued{Queue: "deliveries", MessageID: "o-2", Body: []byte(`{"n":3}`), At: at},
+		engine.Queued{Queue: "deliveries", MessageID: "o-3", Body: []byte(`{"n":4}`), At: time.Now().Add(-time.Hour)},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestAdaptersSendToSeveralQueues(t *testing.T) {
 func TestAdaptersSendRepeatedIsAbsorbed(t *testing.T) {
 	sender, client := adaptersQueues(t)
 	for range 2 {
-		if err := sender.Send(t.Context(), message.Queued{Queue: "deliveries", MessageID: "o-1", Body: []byte("{}")}); err != nil {
+		if err := sender.Send(t.Context(), engine.Queued{Queue: "deliveries", MessageID: "o-1", Body: []byte("{}")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,11 +155,11 @@ func TestAdaptersSendRepeatedIsAbsorbed(t *testing.T) {
 func TestAdaptersSendSplitsBatches(t *testing.T) {
 	sender, client := adaptersQueues(t)
 	var want []string
-	var messages []message.Queued
+	var messages []engine.Queued
 	for i := range 10 {
 		id := fmt.Sprint("o-", i)
 		want = append(want, id)
-		messages = append(messages, message.Queued{Queue: "deliveries", MessageID: id, Body: bytes.Repeat([]byte{'x'}, 60<<10)})
+		messages = append(messages, engine.Queued{Queue: "deliveries", MessageID: id, Body: bytes.Repeat([]byte{'x'}, 60<<10)})
 	}
 	if err := sender.Send(t.Context(), messages...); err != nil {
 		t.Fatal(err)
@@ -175,8 +175,8 @@ func TestAdaptersSendSplitsBatches(t *testing.T) {
 
 func TestAdaptersSendTooLarge(t *testing.T) {
 	sender, client := adaptersQueues(t)
-	large := message.Queued{Queue: "deliveries", MessageID: "large", Body: make([]byte, 300<<10)}
-	small := message.Queued{Queue: "deliveries", MessageID: "small", Body: []byte("{}")}
+	large := engine.Queued{Queue: "deliveries", MessageID: "large", Body: make([]byte, 300<<10)}
+	small := engine.Queued{Queue: "deliveries", MessageID: "small", Body: []byte("{}")}
 	adaptersKind(t, "too large", sender.Send(t.Context(), large), failure.Invalid)
 	adaptersKind(t, "too large behind another", sender.Send(t.Context(), small, large), failure.Invalid)
 	if err := sender.Send(t.Context(), small); err != nil {
@@ -192,7 +192,7 @@ func TestAdaptersSendConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := sender.Send(t.Context(), message.Queued{Queue: "deliveries", MessageID: fmt.Sprint(i), Body: []byte("{}")}); err != nil {
+			if err := sender.Send(t.Context(), engine.Queued{Queue: "deliveries", MessageID: fmt.Sprint(i), Body: []byte("{}")}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -205,7 +205,7 @@ func TestAdaptersSendConcurrently(t *testing.T) {
 
 func TestAdaptersSendIsRefused(t *testing.T) {
 	connection, _ := adaptersMessaging(t, broker.Config{Queues: []broker.QueueConfig{{Name: "deliveries"}}})
-	m := message.Queued{Queue: "deliveries", MessageID: "o-1", Body: []byte("{}")}
+	m := engine.Queued{Queue: "deliveries", MessageID: "o-1", Body: []byte("{}")}
 	absent := m
 	absent.Queue = "absent"
 	adaptersKind(t, "unknown queue", adaptersSender(t, connection).Send(t.Context(), absent), failure.Permanent)
@@ -224,7 +224,7 @@ func TestAdaptersSendIsRefused(t *testing.T) {
 func TestAdaptersSendWithoutABroker(t *testing.T) {
 	connection := "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=n;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true"
 	sender := adaptersSender(t, connection)
-	m := message.Queued{Queue: "deliveries", MessageID: "o-1", Body: []byte("{}")}
+	m := engine.Queued{Queue: "deliveries", MessageID: "o-1", Body: []byte("{}")}
 	adaptersKind(t, "send", sender.Send(t.Context(), m), failure.Transient)
 	if err := sender.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestAdaptersSenderSurvivesAFailover(t *testing.T) {
 	connection, failover := adaptersMessaging(t, broker.Config{Queues: []broker.QueueConfig{{Name: "deliveries"}}})
 	sender := adaptersSender(t, connection)
 	for i := range 3 {
-		if err := sender.Send(t.Context(), message.Queued{Queue: "deliveries", MessageID: fmt.Sprint(i), Body: []byte("{}")}); err != nil {
+		if err := sender.Send(t.Context(), engine.Queued{Queue: "deliveries", MessageID: fmt.Sprint(i), Body: []byte("{}")}); err != nil {
 			t.Fatalf("after %d failovers: %v", i, err)
 		}
 		failover()

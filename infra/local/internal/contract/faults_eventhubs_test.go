@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 )
 
-func event(body string) message.Event {
-	return message.Event{PartitionKey: "t", Body: []byte(body)}
+func event(body string) ingest.Event {
+	return ingest.Event{PartitionKey: "t", Body: []byte(body)}
 }
 
 // TestEventHubsFaultsOfSends: what the app's producer makes of each fault while
@@ -37,7 +37,7 @@ func TestEventHubsFaultsOfSends(t *testing.T) {
 			m := startFaultyMessaging(t, messagingConfig())
 			p := m.producer(t)
 			plan(t, m.in, always(c.point))
-			wantTransient(t, "send", p.Send(testContext(t), "1", []message.Event{event("a")}), c.after)
+			wantTransient(t, "send", p.Send(testContext(t), "1", []ingest.Event{event("a")}), c.after)
 			if got := m.in.Counts()[c.point]; got.Hit != c.tries {
 				t.Errorf("the client tried %+v, want %d", got, c.tries)
 			}
@@ -45,7 +45,7 @@ func TestEventHubsFaultsOfSends(t *testing.T) {
 				t.Errorf("%d events are stored, want %d", got, len(c.stored))
 			}
 			plan(t, m.in, fault.Plan{})
-			must(t, "send", p.Send(testContext(t), "1", []message.Event{event("b")}))
+			must(t, "send", p.Send(testContext(t), "1", []ingest.Event{event("b")}))
 			want := append(c.stored, "b")
 			r := openPartition(t, m.emulated, "$Default", "1", &azeventhubs.PartitionClientOptions{StartPosition: earliest()})
 			if diff := cmp.Diff(want, bodies(receiveEvents(t, r, len(want)))); diff != "" {
@@ -62,7 +62,7 @@ func TestEventHubsDetachesReaders(t *testing.T) {
 	const n = 60
 	for _, prefetch := range []int32{0, -1} {
 		m := startFaultyMessaging(t, messagingConfig())
-		var sent []message.Event
+		var sent []ingest.Event
 		var want []string
 		for i := range n {
 			sent = append(sent, event(fmt.Sprint(i)))

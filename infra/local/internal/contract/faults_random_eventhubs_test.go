@@ -9,7 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 )
 
 // TestEventHubsUnderFaults has producers and readers go on under all faults of
@@ -36,7 +36,7 @@ func TestEventHubsUnderFaults(t *testing.T) {
 				reading.Go(func() { readPartition(ctx, t, r, id, batches*each) })
 				sending.Go(func() {
 					for n := range batches {
-						var events []message.Event
+						var events []ingest.Event
 						for k := range each {
 							events = append(events, event(fmt.Sprintf("%s/%d", id, n*each+k)))
 						}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 // TestServiceBusUnderFaults has senders and competing receivers go on under all
@@ -79,8 +79,8 @@ func (m *faultyMessaging) drained(ctx context.Context, t *testing.T) {
 }
 
 // batchOf is 1 to 7 messages.
-func batchOf(sender, n int) []message.Queued {
-	var out []message.Queued
+func batchOf(sender, n int) []engine.Queued {
+	var out []engine.Queued
 	for k := range 1 + n%7 {
 		out = append(out, queued(fmt.Sprintf("%d/%d/%d", sender, n, k)))
 	}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
-func queued(id string) message.Queued {
-	return message.Queued{Queue: queueName, MessageID: id, Body: []byte(id)}
+func queued(id string) engine.Queued {
+	return engine.Queued{Queue: queueName, MessageID: id, Body: []byte(id)}
 }
 
 // TestServiceBusFaultsOfSends: what the app's sender makes of each fault while

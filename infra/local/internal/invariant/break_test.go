@@ -10,8 +10,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -492,10 +492,10 @@ var ofRest = []breakage{
 		s.Quarantine = append(s.Quarantine, e)
 	}},
 	{"quarantine", "not poison", "nobody", "a dead letter of no transaction", func(s *scene) {
-		s.Quarantine = append(s.Quarantine, entryFor("deliveries.deadletter", 2, message.Envelope{TransactionID: "nobody", Wake: 1}))
+		s.Quarantine = append(s.Quarantine, entryFor("deliveries.deadletter", 2, engine.Envelope{TransactionID: "nobody", Wake: 1}))
 	}},
 	{"quarantine", "not poison", "far", "a wake that found no transaction", func(s *scene) {
-		s.Quarantine = append(s.Quarantine, entryFor("compensations", 1, message.Envelope{TransactionID: "far", Wake: 1}))
+		s.Quarantine = append(s.Quarantine, entryFor("compensations", 1, engine.Envelope{TransactionID: "far", Wake: 1}))
 	}},
 	{"quarantine", "not on record", "keyed", "", progress("keyed", func(p *workflow.Progress) { p.Operations = nil })},
 	{"quarantine", "quarantine", "hub.0.0", "twice", func(s *scene) { s.Quarantine = append(s.Quarantine, s.Quarantine[0]) }},

@@ -21,8 +21,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/delivery/account"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -143,9 +143,9 @@ func (s *services) fill(now, later int) {
 			s.Error(err)
 		}
 	}()
-	var messages []message.Queued
+	var messages []engine.Queued
 	for n := range now + later {
-		m := message.Queued{Queue: deliveries, MessageID: fmt.Sprint(n), Body: []byte("x")}
+		m := engine.Queued{Queue: deliveries, MessageID: fmt.Sprint(n), Body: []byte("x")}
 		if n >= now {
 			m.At = time.Now().Add(time.Hour)
 		}

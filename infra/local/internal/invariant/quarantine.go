@@ -5,19 +5,19 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
 // envelopeOf returns what an entry of the quarantine holds. It is false for what
 // nobody can read.
-func envelopeOf(e *quarantine.Entry) (message.Envelope, bool) {
+func envelopeOf(e *quarantine.Entry) (engine.Envelope, bool) {
 	body, err := e.Bytes()
 	if err != nil {
-		return message.Envelope{}, false
+		return engine.Envelope{}, false
 	}
-	m, err := message.Decode(body)
+	m, err := engine.Decode(body)
 	return m, err == nil
 }
 

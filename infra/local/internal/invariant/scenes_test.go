@@ -12,7 +12,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -105,7 +104,7 @@ func (w *world) inQuarantine() {
 	w.answered(workflow.OperationReschedule, "plain-0-1", late, change)
 	w.snapshot.Quarantine = append(w.snapshot.Quarantine,
 		entryFor("deliveries.deadletter", 1, deliver),
-		entryFor("compensations.deadletter", 1, message.Envelope{TransactionID: "plain-0-0", Wake: 1}),
+		entryFor("compensations.deadletter", 1, engine.Envelope{TransactionID: "plain-0-0", Wake: 1}),
 		entryFor("deliveries", 1, w.Operation(workflow.OperationReschedule, "plain-0-1", late, change)))
 }
 
@@ -126,7 +125,7 @@ func (w *world) strangers() {
 }
 
 // entryFor is the entry of the quarantine for a message.
-func entryFor(source string, number int64, m message.Envelope) quarantine.Entry {
+func entryFor(source string, number int64, m engine.Envelope) quarantine.Entry {
 	body, err := m.Encode()
 	if err != nil {
 		panic(err)

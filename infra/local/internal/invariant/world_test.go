@@ -26,7 +26,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/message"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
@@ -80,7 +79,7 @@ func newWorld(t testing.TB) *world {
 	deliveries.New(deliveries.Config{}, &w.deliveries, now).Routes(w.router, log)
 	definition := delivery.Steps()
 	w.World = enginetest.New(t, &definition, 1, func(c *engine.Config) { c.Caller, c.Budgets.Notify = w, true })
-	w.Notify = func(_ context.Context, e message.Envelope) error {
+	w.Notify = func(_ context.Context, e engine.Envelope) error {
 		return w.Store.Change(e.TransactionID, func(p *workflow.Progress) { p.Notified(p.Outbox.Count) })
 	}
 	for _, a := range []account.Account{{ID: "owner-1", Status: account.Active}, {ID: "owner-2", Status: account.Suspended}} {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 // Ensure that a web page cancels nothing: not by the host's /admin, which takes an
@@ -22,7 +22,7 @@ func TestPagesCancelNothing(t *testing.T) {
 	r := start(t, short)
 	r.accept("watched")
 	r.complete("watched")
-	envelope, err := message.Envelope{
+	envelope, err := engine.Envelope{
 		TransactionID: "watched", OperationID: "o-page", Operation: "cancel", AcceptedAt: time.Now(), Caller: "anybody",
 	}.Encode()
 	if err != nil {

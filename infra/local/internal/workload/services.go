@@ -6,7 +6,7 @@ import (
 	"hash/fnv"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
@@ -58,7 +58,7 @@ func (s *Services) Put(ctx context.Context, body []byte) error {
 	}
 	h := fnv.New32a()
 	h.Write(body) // never fails
-	return s.producer.Send(ctx, partitions[int(h.Sum32())%len(partitions)], []message.Event{{Body: body}})
+	return s.producer.Send(ctx, partitions[int(h.Sum32())%len(partitions)], []ingest.Event{{Body: body}})
 }
 
 // Quarantined counts the entries of the quarantine.

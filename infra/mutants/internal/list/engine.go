@@ -69,9 +69,9 @@ var engines = []mutant.Mutant{
 	},
 	{
 		Name: "message-id-used-again", Breaks: "All wakes of a transaction have the same MessageID.",
-		File:   "shared/message/message.go",
+		File:   "shared/engine/envelope.go",
 		Before: "strconv.Itoa(wake)", After: "strconv.Itoa(min(wake, 1))",
-		Tests: in("./shared/message"), Invariant: "accepted",
+		Tests: in("./shared/engine"), Invariant: "accepted",
 	},
 	{
 		Name: "old-operation-run", Breaks: "An operation that is older than documents are kept is carried out, maybe again.",

@@ -1,4 +1,4 @@
-package message_test
+package engine_test
 
 import (
 	"encoding/json"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 var acceptedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestEncodeDecode(t *testing.T) {
-	largest := json.RawMessage(`"` + strings.Repeat("<", message.MaxBody-2) + `"`)
-	for name, e := range map[string]message.Envelope{
+	largest := json.RawMessage(`"` + strings.Repeat("<", engine.MaxBody-2) + `"`)
+	for name, e := range map[string]engine.Envelope{
 		"deliver": {
 			Schema: 1, TransactionID: "t-1", OperationID: "op_1.x", Operation: "deliver", AcceptedAt: acceptedAt,
 			Caller: "c", TraceParent: "00-1-2-01", Body: json.RawMessage(`{"a":"<&>"}`),
@@ -31,7 +31,7 @@ func TestEncodeDecode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := message.Decode(body)
+			got, err := engine.Decode(body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,34 +52,34 @@ func TestDecodeRefuses(t *testing.T) {
 		want   error
 		reason string
 	}{
-		"empty":                  {"", message.ErrUnreadable, "malformed"},
-		"not JSON":               {"hello", message.ErrUnreadable, "malformed"},
-		"an array":               {"[]", message.ErrUnreadable, "malformed"},
-		"null":                   {"null", message.ErrUnreadable, "schema 0"},
-		"cut short":              {`{"schema":1,"transactionId":"t"`, message.ErrUnreadable, "malformed"},
-		"no schema":              {op(`"schema":1,→`), message.ErrUnreadable, "schema 0"},
-		"negative schema":        {op(`"schema":1→"schema":-1`), message.ErrUnreadable, "schema -1"},
-		"newer schema":           {`{"schema":2,"transactionId":{"of":"another form"}}`, message.ErrNewerSchema, "2"},
-		"no transaction":         {op(`"transactionId":"t",→`), message.ErrUnreadable, "transactionId"},
-		"transaction with slash": {op(`"t"→"a/b"`), message.ErrUnreadable, "transactionId"},
-		"transaction of dots":    {op(`"t"→".."`), message.ErrUnreadable, "transactionId"},
-		"transaction with line":  {op(`"t"→"a\n"`), message.ErrUnreadable, "transactionId"},
-		"long transaction":       {op(`"t"→"` + strings.Repeat("x", 65) + `"`), message.ErrUnreadable, "transactionId"},
-		"no operation id":        {op(`"operationId":"o",→`), message.ErrUnreadable, "operationId"},
-		"bad operation id":       {op(`"o"→"ö"`), message.ErrUnreadable, "operationId"},
-		"unknown operation":      {op(`deliver→explode`), message.ErrUnreadable, "explode"},
-		"nothing":                {`{"schema":1,"transactionId":"t"}`, message.ErrUnreadable, "neither"},
-		"wake and body":          {`{"schema":1,"transactionId":"t","wake":1,"body":{}}`, message.ErrUnreadable, "neither"},
-		"wake and operation":     {op(`"schema":1→"schema":1,"wake":1`), message.ErrUnreadable, "both"},
-		"negative wake":          {`{"schema":1,"transactionId":"t","wake":-1}`, message.ErrUnreadable, "wake -1"},
-		"no time":                {op(`"acceptedAt":"2026-03-01T12:00:00Z",→`), message.ErrUnreadable, "acceptedAt"},
-		"bad time":               {op(`2026-03-01→yesterday`), message.ErrUnreadable, "malformed"},
-		"no body":                {op(`,"body":{}→`), message.ErrUnreadable, "without a body"},
-		"null body":              {op(`{}}→null}`), message.ErrUnreadable, "without a body"},
-		"large body":             {op(`{}}→"` + strings.Repeat("x", message.MaxBody) + `"}`), message.ErrUnreadable, "bytes"},
+		"empty":                  {"", engine.ErrUnreadable, "malformed"},
+		"not JSON":               {"hello", engine.ErrUnreadable, "malformed"},
+		"an array":               {"[]", engine.ErrUnreadable, "malformed"},
+		"null":                   {"null", engine.ErrUnreadable, "schema 0"},
+		"cut short":              {`{"schema":1,"transactionId":"t"`, engine.ErrUnreadable, "malformed"},
+		"no schema":              {op(`"schema":1,→`), engine.ErrUnreadable, "schema 0"},
+		"negative schema":        {op(`"schema":1→"schema":-1`), engine.ErrUnreadable, "schema -1"},
+		"newer schema":           {`{"schema":2,"transactionId":{"of":"another form"}}`, engine.ErrNewerSchema, "2"},
+		"no transaction":         {op(`"transactionId":"t",→`), engine.ErrUnreadable, "transactionId"},
+		"transaction with slash": {op(`"t"→"a/b"`), engine.ErrUnreadable, "transactionId"},
+		"transaction of dots":    {op(`"t"→".."`), engine.ErrUnreadable, "transactionId"},
+		"transaction with line":  {op(`"t"→"a\n"`), engine.ErrUnreadable, "transactionId"},
+		"long transaction":       {op(`"t"→"` + strings.Repeat("x", 65) + `"`), engine.ErrUnreadable, "transactionId"},
+		"no operation id":        {op(`"operationId":"o",→`), engine.ErrUnreadable, "operationId"},
+		"bad operation id":       {op(`"o"→"ö"`), engine.ErrUnreadable, "operationId"},
+		"unknown operation":      {op(`deliver→explode`), engine.ErrUnreadable, "explode"},
+		"nothing":                {`{"schema":1,"transactionId":"t"}`, engine.ErrUnreadable, "neither"},
+		"wake and body":          {`{"schema":1,"transactionId":"t","wake":1,"body":{}}`, engine.ErrUnreadable, "neither"},
+		"wake and operation":     {op(`"schema":1→"schema":1,"wake":1`), engine.ErrUnreadable, "both"},
+		"negative wake":          {`{"schema":1,"transactionId":"t","wake":-1}`, engine.ErrUnreadable, "wake -1"},
+		"no time":                {op(`"acceptedAt":"2026-03-01T12:00:00Z",→`), engine.ErrUnreadable, "acceptedAt"},
+		"bad time":               {op(`2026-03-01→yesterday`), engine.ErrUnreadable, "malformed"},
+		"no body":                {op(`,"body":{}→`), engine.ErrUnreadable, "without a body"},
+		"null body":              {op(`{}}→null}`), engine.ErrUnreadable, "without a body"},
+		"large body":             {op(`{}}→"` + strings.Repeat("x", engine.MaxBody) + `"}`), engine.ErrUnreadable, "bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := message.Decode([]byte(tc.body))
+			_, err := engine.Decode([]byte(tc.body))
 			if !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.reason) {
 				t.Errorf("error %v, want %v with %q", err, tc.want, tc.reason)
 			}
@@ -89,20 +89,20 @@ func TestDecodeRefuses(t *testing.T) {
 
 // Ensure fields that a later version adds are no reason to refuse.
 func TestDecodeIgnoresUnknownFields(t *testing.T) {
-	e, err := message.Decode([]byte(`{"schema":1,"transactionId":"t","wake":2,"colour":"red"}`))
+	e, err := engine.Decode([]byte(`{"schema":1,"transactionId":"t","wake":2,"colour":"red"}`))
 	if err != nil || e.Wake != 2 {
 		t.Errorf("envelope %+v, error %v", e, err)
 	}
 }
 
 func TestEncodeRefusesWhatDecodeWould(t *testing.T) {
-	if _, err := (message.Envelope{TransactionID: "a/b", Wake: 1}).Encode(); !errors.Is(err, message.ErrUnreadable) {
+	if _, err := (engine.Envelope{TransactionID: "a/b", Wake: 1}).Encode(); !errors.Is(err, engine.ErrUnreadable) {
 		t.Errorf("error %v, want ErrUnreadable", err)
 	}
 }
 
 func TestWakeID(t *testing.T) {
-	if got := message.WakeID("t-1", "deliveries", 12); got != "t-1/deliveries/12" {
+	if got := engine.WakeID("t-1", "deliveries", 12); got != "t-1/deliveries/12" {
 		t.Errorf("id %q", got)
 	}
 }
@@ -119,9 +119,9 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		e, err := message.Decode(body)
+		e, err := engine.Decode(body)
 		if err != nil {
-			if !errors.Is(err, message.ErrUnreadable) && !errors.Is(err, message.ErrNewerSchema) {
+			if !errors.Is(err, engine.ErrUnreadable) && !errors.Is(err, engine.ErrNewerSchema) {
 				t.Fatalf("error %v is neither", err)
 			}
 			return
@@ -130,7 +130,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("encode %+v: %v", e, err)
 		}
-		e2, err := message.Decode(again)
+		e2, err := engine.Decode(again)
 		if err != nil {
 			t.Fatalf("decode %s: %v", again, err)
 		}

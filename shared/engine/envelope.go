@@ -1,6 +1,4 @@
-// Package message is what travels on the hub and on the queues: the envelope,
-// and the rule for the ids of messages.
-package message
+package engine
 
 import (
 	"encoding/json"
@@ -8,8 +6,8 @@ import (
 	"time"
 )
 
-// Schema is the newest version of the envelope that this code knows.
-const Schema = 1
+// EnvelopeSchema is the newest version of the envelope that this code knows.
+const EnvelopeSchema = 1
 
 // MaxBody is the largest request body, in bytes, that the system accepts.
 const MaxBody = 64 << 10
@@ -45,11 +43,4 @@ type Queued struct {
 	// At schedules the message; the zero time and the past mean now.
 	At          time.Time
 	TraceParent string
-}
-
-// Event is an event for the hub.
-type Event struct {
-	PartitionKey string // the TransactionID
-	Body         []byte
-	TraceParent  string
 }

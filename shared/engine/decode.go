@@ -1,4 +1,4 @@
-package message
+package engine
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ var (
 // refuses what Decode would not read.
 func (e Envelope) Encode() ([]byte, error) {
 	if e.Schema == 0 {
-		e.Schema = Schema
+		e.Schema = EnvelopeSchema
 	}
 	if err := e.check(); err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
@@ -48,8 +48,8 @@ func Decode(body []byte) (Envelope, error) {
 	if err := json.Unmarshal(body, &version); err != nil {
 		return Envelope{}, fmt.Errorf("%w: malformed: %w", ErrUnreadable, err)
 	}
-	if version.Schema > Schema {
-		return Envelope{}, fmt.Errorf("%w: %d, known is %d", ErrNewerSchema, version.Schema, Schema)
+	if version.Schema > EnvelopeSchema {
+		return Envelope{}, fmt.Errorf("%w: %d, known is %d", ErrNewerSchema, version.Schema, EnvelopeSchema)
 	}
 	var e Envelope
 	if err := json.Unmarshal(body, &e); err != nil {
@@ -66,7 +66,7 @@ func (e Envelope) check() error {
 		return fmt.Errorf("%w: %s", ErrUnreadable, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case e.Schema != Schema:
+	case e.Schema != EnvelopeSchema:
 		return unreadable("schema %d", e.Schema)
 	case !problem.ValidID(e.TransactionID):
 		return unreadable("transactionId %.80q", e.TransactionID)
