@@ -20,8 +20,9 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/message"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
@@ -233,15 +234,15 @@ func work(ctx context.Context, sender *messaging.Sender, producer *messaging.Pro
 	item := fmt.Appendf(nil, `{"id":%q,"state":%q}`, id, state)
 	switch what {
 	case "send":
-		return sender.Send(ctx, message.Queued{Queue: "q", MessageID: id, Body: []byte(id)})
+		return sender.Send(ctx, engine.Queued{Queue: "q", MessageID: id, Body: []byte(id)})
 	case "batch":
-		var batch []message.Queued
+		var batch []engine.Queued
 		for n := range int(id[0] - '0') {
-			batch = append(batch, message.Queued{Queue: "q", MessageID: fmt.Sprint(id, "/", n), Body: []byte(id)})
+			batch = append(batch, engine.Queued{Queue: "q", MessageID: fmt.Sprint(id, "/", n), Body: []byte(id)})
 		}
 		return sender.Send(ctx, batch...)
 	case "put":
-		return producer.Send(ctx, "0", []message.Event{{PartitionKey: "k", Body: []byte(id)}})
+		return producer.Send(ctx, "0", []ingest.Event{{PartitionKey: "k", Body: []byte(id)}})
 	case "create":
 		_, err := container.Create(ctx, id, id, item)
 		return err
