@@ -17,19 +17,19 @@ var ownAnnotations = []string{
 	annSequence, annEnqueued, annLockedUntil, annState, annSource, annEnqueueSeq, annLockToken, annOffset,
 }
 
-// encodeReceived makes the message that a receiver of the queue gets: what the
-// sender sent, with the header and the annotations of the service and with what
+// encodeReceived makes the message that a receiver of the queue gets: the body that
+// the sender sent, with the header and the annotations of the service and with what
 // settling added. withState adds the state, as peeking does.
-func encodeReceived(r queue.Received, source string, withState bool) ([]byte, error) {
-	b, err := appendReceived(make([]byte, 0, len(r.Body)+256), r, source, withState)
+func encodeReceived(r queue.Received, body []byte, source string, withState bool) ([]byte, error) {
+	b, err := appendReceived(make([]byte, 0, len(body)+256), r, body, source, withState)
 	if err != nil {
 		return nil, fmt.Errorf("broker: message %d: %w", r.SequenceNumber, err)
 	}
 	return b, nil
 }
 
-func appendReceived(b []byte, r queue.Received, source string, withState bool) ([]byte, error) {
-	parts, err := openEnvelope(r.Body)
+func appendReceived(b []byte, r queue.Received, body []byte, source string, withState bool) ([]byte, error) {
+	parts, err := openEnvelope(body)
 	if err != nil {
 		return nil, err
 	}

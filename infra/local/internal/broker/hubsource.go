@@ -141,8 +141,21 @@ func (s *hubSource) round(events []eventlog.Event) (_ []eventlog.Event, more boo
 		metrics = metricsOf(s.n.events.Properties(), s.n.now())
 	}
 	s.n.mu.Unlock()
+	var record string
+	var bodies [][]byte
 	for i := range events {
-		if !s.send(&events[i], metrics) {
+		if e := &events[i]; e.Record != record {
+			var err error
+			if bodies, err = s.n.bodies(e.Record); err != nil {
+				s.fail(e, err)
+				return events, false
+			}
+			record = e.Record
+		}
+		if bodies == nil {
+			continue // retention has dropped it since
+		}
+		if !s.send(&events[i], bodies[events[i].Index], metrics) {
 			// The link ended or had less credit than thought: go on from here
 			// when there is credit again.
 			s.cursor.Rewind(events[i].SequenceNumber)
@@ -155,17 +168,15 @@ func (s *hubSource) round(events []eventlog.Event) (_ []eventlog.Event, more boo
 // send sends one event. Its credit is taken before: should Credit come in
 // between, credit is too high by one, which Send finds out; the other way round
 // a credit would be lost.
-func (s *hubSource) send(e *eventlog.Event, metrics []pair) bool {
+func (s *hubSource) send(e *eventlog.Event, body []byte, metrics []pair) bool {
 	select {
 	case <-s.quit:
 		return false
 	default:
 	}
-	payload, err := encodeEvent(e, metrics)
+	payload, err := encodeEvent(e, body, metrics)
 	if err != nil {
-		// Sending has checked the event, so only damaged records come here.
-		s.n.log.Error("an event can't be delivered", "entity", s.n.prefix, "sequenceNumber", e.SequenceNumber, "error", err)
-		s.end(amqp.Errorf(amqp.CondInternalError, "event %d can't be delivered", e.SequenceNumber))
+		s.fail(e, err)
 		return false
 	}
 	s.mu.Lock()
@@ -176,22 +187,29 @@ func (s *hubSource) send(e *eventlog.Event, metrics []pair) bool {
 	return s.out.Send(amqp.Delivery{Tag: eventTag(e.SequenceNumber), Payload: payload})
 }
 
+// fail ends the link at an event that can't be delivered. Sending has checked it, so
+// only damaged records come here, and a store that failed.
+func (s *hubSource) fail(e *eventlog.Event, err error) {
+	s.n.log.Error("an event can't be delivered", "entity", s.n.prefix, "sequenceNumber", e.SequenceNumber, "error", err)
+	s.end(amqp.Errorf(amqp.CondInternalError, "event %d can't be delivered", e.SequenceNumber))
+}
+
 // eventTag is the sequence number: unique on a link, and easy to recognize.
 func eventTag(seq int64) []byte { return fmt.Appendf(nil, "%d", seq) }
 
-// encodeEvent makes the message that a reader gets: what was sent with the
+// encodeEvent makes the message that a reader gets: the body that was sent with the
 // annotations of the service, and what is known of the partition's end for a
 // reader that asked for it.
-func encodeEvent(e *eventlog.Event, metrics []pair) ([]byte, error) {
-	b, err := appendEvent(make([]byte, 0, len(e.Body)+256), e, metrics)
+func encodeEvent(e *eventlog.Event, body []byte, metrics []pair) ([]byte, error) {
+	b, err := appendEvent(make([]byte, 0, len(body)+256), e, body, metrics)
 	if err != nil {
 		return nil, fmt.Errorf("broker: event %d: %w", e.SequenceNumber, err)
 	}
 	return b, nil
 }
 
-func appendEvent(b []byte, e *eventlog.Event, metrics []pair) ([]byte, error) {
-	parts, err := openEnvelope(e.Body)
+func appendEvent(b []byte, e *eventlog.Event, body []byte, metrics []pair) ([]byte, error) {
+	parts, err := openEnvelope(body)
 	if err != nil {
 		return nil, err
 	}

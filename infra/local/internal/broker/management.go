@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
 )
 
 // Request implements [amqp.Service]: the request-response operations of Service
@@ -147,7 +149,15 @@ func (m managed) peek(ctx context.Context, body map[string]any) (amqp.Response, 
 	if err != nil {
 		return amqp.Response{}, err
 	}
-	return m.messages(found)
+	bodies := make([][]byte, 0, len(found))
+	for _, r := range found {
+		body, err := m.q.body(r)
+		if err != nil && !errors.Is(err, store.ErrAbsent) {
+			return amqp.Response{}, err
+		}
+		bodies = append(bodies, body)
+	}
+	return m.messages(found, bodies)
 }
 
 func (m managed) receiveDeferred(ctx context.Context, body map[string]any) (amqp.Response, error) {
@@ -164,24 +174,35 @@ func (m managed) receiveDeferred(ctx context.Context, body map[string]any) (amqp
 		mode = queue.ReceiveAndDelete
 	}
 	var found []queue.Received
+	var bodies [][]byte
 	err = m.do(ctx, func(now time.Time) (c queue.Change, err error) {
-		found, c, err = m.q.q.ReceiveDeferred(now, m.sub, mode, seqs...)
-		return c, err
+		if found, c, err = m.q.q.ReceiveDeferred(now, m.sub, mode, seqs...); err != nil {
+			return c, err
+		}
+		for _, r := range found { // before the change, which may remove them
+			body, err := m.q.body(r)
+			if err != nil {
+				return c, err
+			}
+			bodies = append(bodies, body)
+		}
+		return c, nil
 	})
 	if err != nil {
 		return amqp.Response{}, err
 	}
-	return m.messages(found)
+	return m.messages(found, bodies)
 }
 
-// messages is the response that carries found.
-func (m managed) messages(found []queue.Received) (amqp.Response, error) {
-	if len(found) == 0 {
-		return noContent()
-	}
-	list := make([]any, len(found))
+// messages is the response that carries found, but for those without a body, which
+// have gone since.
+func (m managed) messages(found []queue.Received, bodies [][]byte) (amqp.Response, error) {
+	var list []any
 	for i, r := range found {
-		encoded, err := encodeReceived(r, m.q.cfg.Name, true)
+		if bodies[i] == nil {
+			continue
+		}
+		encoded, err := encodeReceived(r, bodies[i], m.q.cfg.Name, true)
 		if err != nil {
 			return amqp.Response{}, err
 		}
@@ -189,7 +210,10 @@ func (m managed) messages(found []queue.Received) (amqp.Response, error) {
 		if r.Token != (queue.Token{}) {
 			entry["lock-token"] = goamqp.UUID(r.Token)
 		}
-		list[i] = entry
+		list = append(list, entry)
+	}
+	if list == nil {
+		return noContent()
 	}
 	return success(map[string]any{"messages": list})
 }

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -69,6 +71,19 @@ func (n *partitionNode) add(key *string, bodies [][]byte, done func(error)) {
 	})
 	n.mu.Unlock()
 	n.signal()
+}
+
+// bodies reads the bodies of a batch of events; there are none when retention has
+// dropped it since. mu need not be held.
+func (n *partitionNode) bodies(record string) ([][]byte, error) {
+	value, err := n.store.Get(n.prefix + record)
+	if errors.Is(err, store.ErrAbsent) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("broker: %w", err)
+	}
+	return eventlog.Bodies(value)
 }
 
 // reveal lets readers have the events below end.

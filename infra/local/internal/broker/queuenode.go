@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"fmt"
 	"iter"
 	"log/slog"
 	"maps"
@@ -116,6 +117,16 @@ func (n *queueNode) receive(now time.Time, sub queue.Sub) (queue.Received, queue
 		return n.q.ReceiveLast(now, sub, queue.PeekLock)
 	}
 	return n.q.Receive(now, sub, queue.PeekLock)
+}
+
+// body reads the body of a message that is kept. The error wraps store.ErrAbsent
+// when the message has gone since. mu need not be held.
+func (n *queueNode) body(r queue.Received) ([]byte, error) {
+	content, err := n.store.Get(n.prefix + r.Content)
+	if err != nil {
+		return nil, fmt.Errorf("broker: message %d: %w", r.SequenceNumber, err)
+	}
+	return queue.Body(content)
 }
 
 // locked runs an operation of the holder of a lock, unless the lock is to be

@@ -1,12 +1,14 @@
 package broker
 
 import (
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/amqp"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/queue"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
 )
 
 // A queueSource is one receiving link of a queue.
@@ -93,7 +95,15 @@ func (s *queueSource) deliver(r queue.Received, err error) {
 	if err != nil {
 		return
 	}
-	payload, err := encodeReceived(r, s.n.cfg.Name, false)
+	body, err := s.n.body(r)
+	if errors.Is(err, store.ErrAbsent) {
+		s.passOver(told) // its lock ran out, and another receiver has completed it
+		return
+	}
+	var payload []byte
+	if err == nil {
+		payload, err = encodeReceived(r, body, s.n.cfg.Name, false)
+	}
 	if err != nil {
 		// Enqueueing has checked the message, so only damaged records come here.
 		s.n.log.Error("a message can't be delivered", "entity", s.n.prefix, "sequenceNumber", r.SequenceNumber, "error", err)
@@ -116,6 +126,18 @@ func (s *queueSource) deliver(r queue.Received, err error) {
 		}
 		return s.n.q.Release(now, s.sub, r.Token)
 	}, s.logged)
+}
+
+// passOver gives the credit back of a message that is not sent, unless it was told
+// anew since.
+func (s *queueSource) passOver(told int) {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	if s.told == told {
+		s.credit++
+	}
+	s.n.waiting[s.sub].add(s)
+	s.n.signal()
 }
 
 // refused takes the credit back that the link turned out not to have, unless it

@@ -108,9 +108,9 @@ func FuzzMessage(f *testing.F) {
 		}
 		if m, err := parseMessage(payload); err == nil {
 			encoded, err := encodeReceived(queue.Received{
-				SequenceNumber: 1, Body: m.Body, TTL: m.TTL, Token: queue.Token{1}, LockedUntil: time.Unix(1, 0),
+				SequenceNumber: 1, TTL: m.TTL, Token: queue.Token{1}, LockedUntil: time.Unix(1, 0),
 				Properties: queue.Properties{"p": []byte{0, 0x53, 0x77, 0x41}}, DeadLetter: &queue.Reason{Reason: "r"},
-			}, "orders", true)
+			}, m.Body, "orders", true)
 			check(encoded, err)
 		}
 		for _, format := range []uint32{0, batchFormat} {
@@ -119,7 +119,7 @@ func FuzzMessage(f *testing.F) {
 				continue
 			}
 			for _, body := range events {
-				check(encodeEvent(&eventlog.Event{Body: body, HasKey: key != nil, EnqueuedAt: time.Unix(1, 0)}, nil))
+				check(encodeEvent(&eventlog.Event{HasKey: key != nil, EnqueuedAt: time.Unix(1, 0)}, body, nil))
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -152,5 +153,41 @@ func TestCloseRefuses(t *testing.T) {
 	first, second := created(t, b), created(t, again)
 	if !first.Equal(second) || time.Since(first) > time.Minute {
 		t.Error("the hub was created twice")
+	}
+}
+
+// gone is a store that has lost the contents of the first message and the first
+// event, as after another receiver's completion, and retention.
+type gone struct{ *store.Memory }
+
+func (s gone) Get(key string) ([]byte, error) {
+	if strings.HasSuffix(key, "content/0000000000000001") || strings.HasSuffix(key, "events/0000000000000000") {
+		return nil, store.ErrAbsent
+	}
+	return s.Memory.Get(key)
+}
+
+// TestGoneContentIsPassedOver: what has gone between its choice and its delivery
+// costs the receiver no credit.
+func TestGoneContentIsPassedOver(t *testing.T) {
+	for _, c := range []struct{ to, from string }{
+		{"orders", "orders"}, {"hub/partitions/0", "hub/consumergroups/$default/partitions/0"},
+	} {
+		t.Run(c.to, func(t *testing.T) {
+			b := open(t, testConfig(), gone{store.NewMemory()})
+			p := receiver(t, b, amqp.Attach{Address: c.from})
+			p.give(1)
+			send(t, b, c.to, "gone")
+			send(t, b, c.to, "here")
+			if body := p.body(); body != "here" {
+				t.Errorf("got %q", body)
+			}
+		})
+	}
+	b := open(t, testConfig(), gone{store.NewMemory()})
+	send(t, b, "orders", "gone", "here")
+	r, err := request(b, "orders/$management", "com.microsoft:peek-message", map[string]any{"from-sequence-number": int64(0), "message-count": int32(9)})
+	if list, _ := r.Body.(map[string]any)["messages"].([]any); err != nil || len(list) != 1 {
+		t.Errorf("peeked %v, %v", r.Body, err)
 	}
 }

@@ -39,26 +39,28 @@ type mark struct {
 
 // batch is what one Append added.
 type batch struct {
-	first   int64 // sequence number of bodies[0]
+	first   int64 // the first sequence number
 	at      time.Time
 	key     string
 	hasKey  bool
-	bodies  [][]byte
-	offsets []int64 // of bodies
+	offsets []int64 // of the events
 	size    int64   // of all bodies
 }
 
-func (b *batch) end() int64 { return b.first + int64(len(b.bodies)) }
+func (b *batch) end() int64 { return b.first + int64(len(b.offsets)) }
 
-// Event is an event as a reader sees it. Body is shared with the partition and
-// must not be changed.
+// Event is an event as a reader sees it, but for the body: the partition itself has
+// none in memory.
 type Event struct {
 	SequenceNumber int64
 	Offset         string // opaque to readers, grows with SequenceNumber
 	EnqueuedAt     time.Time
 	PartitionKey   string
 	HasKey         bool // an empty key is a key, too
-	Body           []byte
+	// Record is the key of the batch's record, of which Bodies makes the bodies;
+	// the event's is that with the index.
+	Record string
+	Index  int
 }
 
 // Properties are what the service tells about a partition at run time.
@@ -75,8 +77,8 @@ type Properties struct {
 func New(cfg Config) *Partition { return &Partition{cfg: cfg} }
 
 // Append adds events to the end, all with the same enqueued time and partition
-// key (nil for none). They are not readable before Commit. The partition keeps
-// the bodies. The Change also carries what retention drops now.
+// key (nil for none). They are not readable before Commit. The Change also carries
+// what retention drops now.
 func (p *Partition) Append(now time.Time, key *string, bodies [][]byte) (first int64, c Change) {
 	if len(bodies) == 0 {
 		return p.next, p.Expire(now)
@@ -85,23 +87,27 @@ func (p *Partition) Append(now time.Time, key *string, bodies [][]byte) (first i
 	if now.Before(p.enqueued) {
 		now = p.enqueued
 	}
-	b := batch{first: p.next, at: now, bodies: bodies}
+	b := batch{first: p.next, at: now}
 	if key != nil {
 		b.key, b.hasKey = *key, true
 	}
-	p.push(b, p.position)
-	c = append(c, p.batches[len(p.batches)-1].record(), p.endRecord())
+	sizes := make([]int, len(bodies))
+	for i, body := range bodies {
+		sizes[i] = len(body)
+	}
+	p.push(b, p.position, sizes)
+	c = append(c, p.batches[len(p.batches)-1].record(sizes, bodies), p.endRecord())
 	return b.first, append(c, p.Expire(now)...)
 }
 
-// push adds b to the end, its first event at offset. An event takes its size
-// and one more, so that offsets differ.
-func (p *Partition) push(b batch, offset int64) {
-	b.offsets = make([]int64, len(b.bodies))
-	for i, body := range b.bodies {
+// push adds b, with bodies of these sizes, to the end, its first event at offset.
+// An event takes its size and one more, so that offsets differ.
+func (p *Partition) push(b batch, offset int64, sizes []int) {
+	b.offsets = make([]int64, len(sizes))
+	for i, size := range sizes {
 		b.offsets[i] = offset
-		offset += int64(len(body)) + 1
-		b.size += int64(len(body))
+		offset += int64(size) + 1
+		b.size += int64(size)
 	}
 	p.batches = append(p.batches, b)
 	p.size += b.size
@@ -144,7 +150,7 @@ func (p *Partition) Expire(now time.Time) Change {
 		c = append(c, Record{Key: b.recordKey()})
 	}
 	if n > 0 {
-		clear(p.batches[:n]) // lets the bodies go before append moves the slice
+		clear(p.batches[:n]) // lets the offsets go before append moves the slice
 		p.batches = p.batches[n:]
 	}
 	return c
@@ -172,10 +178,11 @@ func (p *Partition) Read(c *Cursor, limit int, events []Event) []Event {
 
 // appendEvents appends n events from the index skip on.
 func (b *batch) appendEvents(events []Event, skip, n int64) []Event {
+	key := b.recordKey()
 	for i := skip; i < skip+n; i++ {
 		events = append(events, Event{
 			SequenceNumber: b.first + i, Offset: strconv.FormatInt(b.offsets[i], 10), EnqueuedAt: b.at,
-			PartitionKey: b.key, HasKey: b.hasKey, Body: b.bodies[i],
+			PartitionKey: b.key, HasKey: b.hasKey, Record: key, Index: int(i),
 		})
 	}
 	return events

@@ -119,7 +119,7 @@ func TestRewind(t *testing.T) {
 	}
 	p.Read(&c, 3, nil)
 	c.Rewind(1)
-	if got := p.Read(&c, 9, nil); len(got) != 2 || string(got[0].Body) != "1" {
+	if got := p.Read(&c, 9, nil); len(got) != 2 || got[0].Index != 1 {
 		t.Errorf("after rewinding: %v", got)
 	}
 }

@@ -21,8 +21,14 @@ type model struct {
 }
 
 type modelEvent struct {
-	Event
+	event
 	batch int // numbers the Append
+}
+
+// event is an Event with its body in place of where that is.
+type event struct {
+	Event
+	Body []byte
 }
 
 // expire drops whole batches of readable events, as the records are kept.
@@ -51,13 +57,13 @@ func (m *model) properties() Properties {
 	return p
 }
 
-func (m *model) read(next, limit int) []Event {
-	var out []Event
+func (m *model) read(next, limit int) []event {
+	var out []event
 	for _, e := range m.events[min(max(next, m.dropped), m.readable):m.readable] {
 		if len(out) == limit {
 			break
 		}
-		out = append(out, e.Event)
+		out = append(out, e.event)
 	}
 	return out
 }
@@ -151,7 +157,7 @@ func (w *walker) append() {
 	w.batch++
 	for range w.rnd.IntN(5) {
 		body := make([]byte, w.rnd.IntN(40))
-		e := Event{SequenceNumber: int64(len(w.m.events)), Offset: fmt.Sprint(w.offset), EnqueuedAt: w.now, Body: body}
+		e := event{Event{SequenceNumber: int64(len(w.m.events)), Offset: fmt.Sprint(w.offset), EnqueuedAt: w.now}, body}
 		if key != nil {
 			e.PartitionKey, e.HasKey = *key, true
 		}
@@ -185,8 +191,22 @@ func (w *walker) compare(p *Partition) {
 			break
 		}
 	}
-	w.same(fmt.Sprintf("events from %d by %d", next, limit), want, got)
+	w.same(fmt.Sprintf("events from %d by %d", next, limit), want, w.whole(got))
 	w.positions(p)
+}
+
+// whole gives events with their bodies, which the records have.
+func (w *walker) whole(events []Event) (out []event) {
+	for _, e := range events {
+		bodies, err := Bodies(w.records[e.Record])
+		if err != nil {
+			w.t.Fatalf("%s: event %d: %v", w.step, e.SequenceNumber, err)
+		}
+		body := bodies[e.Index]
+		e.Record, e.Index = "", 0
+		out = append(out, event{e, body})
+	}
+	return out
 }
 
 // positions compares Start with a search over all events.

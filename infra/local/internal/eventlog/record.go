@@ -1,8 +1,10 @@
 package eventlog
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -47,19 +49,16 @@ func (b *batch) recordKey() string {
 	return batchPrefix + "0000000000000000"[len(s):] + s
 }
 
-func (b *batch) record() Record {
-	h := batchHeader{Offset: b.offsets[0], At: b.at.UnixNano(), Sizes: make([]int, len(b.bodies))}
+func (b *batch) record(sizes []int, bodies [][]byte) Record {
+	h := batchHeader{Offset: b.offsets[0], At: b.at.UnixNano(), Sizes: sizes}
 	if b.hasKey {
 		h.Key = &b.key
-	}
-	for i, body := range b.bodies {
-		h.Sizes[i] = len(body)
 	}
 	head := mustJSON(h)
 	value := make([]byte, 0, int64(binary.MaxVarintLen64+len(head))+b.size)
 	value = binary.AppendUvarint(value, uint64(len(head)))
 	value = append(value, head...)
-	for _, body := range b.bodies {
+	for _, body := range bodies {
 		value = append(value, body...)
 	}
 	return Record{Key: b.recordKey(), Value: value}
@@ -83,14 +82,10 @@ func mustJSON(v any) []byte {
 }
 
 // Load makes a partition from the records that its Changes left, in any order.
-// All of it is readable. The partition keeps the values.
+// All of it is readable. The partition doesn't keep the values.
 func Load(cfg Config, records iter.Seq2[string, []byte]) (*Partition, error) {
 	p := New(cfg)
 	var last end
-	type loaded struct {
-		batch
-		offset int64
-	}
 	var batches []loaded
 	for key, value := range records {
 		switch {
@@ -99,21 +94,21 @@ func Load(cfg Config, records iter.Seq2[string, []byte]) (*Partition, error) {
 				return nil, fmt.Errorf("eventlog: the end record: %w", err)
 			}
 		case strings.HasPrefix(key, batchPrefix):
-			b, offset, err := parseBatch(key, value)
+			b, err := parseBatch(key, value)
 			if err != nil {
 				return nil, err
 			}
-			batches = append(batches, loaded{b, offset})
+			batches = append(batches, b)
 		default:
 			return nil, fmt.Errorf("eventlog: unknown record %q", key)
 		}
 	}
-	slices.SortFunc(batches, func(a, b loaded) int { return int(min(max(a.first-b.first, -1), 1)) })
+	slices.SortFunc(batches, func(a, b loaded) int { return cmp.Compare(a.first, b.first) })
 	for i, b := range batches {
 		if i > 0 && b.first != p.next {
 			return nil, fmt.Errorf("eventlog: events %d to %d are missing", p.next, b.first-1)
 		}
-		p.push(b.batch, b.offset)
+		p.push(b.batch, b.offset, b.sizes)
 	}
 	if len(batches) > 0 && p.next != last.Next {
 		return nil, fmt.Errorf("eventlog: the end record says %d, the events end at %d", last.Next, p.next)
@@ -126,34 +121,61 @@ func Load(cfg Config, records iter.Seq2[string, []byte]) (*Partition, error) {
 	return p, nil
 }
 
-// parseBatch reads a batch's record, except for the offsets of its events
-// behind the first.
-func parseBatch(key string, value []byte) (b batch, offset int64, err error) {
+// loaded is a batch without the offsets of its events.
+type loaded struct {
+	batch
+	offset int64 // of the first event
+	sizes  []int
+}
+
+func parseBatch(key string, value []byte) (b loaded, err error) {
 	if b.first, err = strconv.ParseInt(strings.TrimPrefix(key, batchPrefix), 16, 64); err != nil {
-		return b, 0, fmt.Errorf("eventlog: record %q: %w", key, err)
+		return b, fmt.Errorf("eventlog: record %q: %w", key, err)
 	}
-	size, n := binary.Uvarint(value)
-	if n <= 0 || size > uint64(len(value)-n) {
-		return b, 0, fmt.Errorf("eventlog: record %q is cut short", key)
+	h, _, err := splitBatch(value)
+	if err != nil {
+		return b, fmt.Errorf("eventlog: record %q: %w", key, err)
 	}
-	var h batchHeader
-	if err := json.Unmarshal(value[n:n+int(size)], &h); err != nil {
-		return b, 0, fmt.Errorf("eventlog: record %q: %w", key, err)
-	}
-	b.at = time.Unix(0, h.At).UTC()
+	b.at, b.offset, b.sizes = time.Unix(0, h.At).UTC(), h.Offset, h.Sizes
 	if h.Key != nil {
 		b.key, b.hasKey = *h.Key, true
 	}
-	rest := value[n+int(size):]
+	return b, nil
+}
+
+// Bodies gives the bodies of the events in a batch's record; they share memory.
+func Bodies(record []byte) ([][]byte, error) {
+	h, rest, err := splitBatch(record)
+	if err != nil {
+		return nil, fmt.Errorf("eventlog: %w", err)
+	}
+	bodies := make([][]byte, len(h.Sizes))
+	for i, size := range h.Sizes {
+		bodies[i], rest = rest[:size:size], rest[size:]
+	}
+	return bodies, nil
+}
+
+// splitBatch divides a batch's record into its header and the bodies, whose sizes
+// add up to that.
+func splitBatch(value []byte) (h batchHeader, bodies []byte, err error) {
+	size, n := binary.Uvarint(value)
+	if n <= 0 || size > uint64(len(value)-n) {
+		return h, nil, errors.New("it is cut short")
+	}
+	if err := json.Unmarshal(value[n:n+int(size)], &h); err != nil {
+		return h, nil, err
+	}
+	bodies = value[n+int(size):]
+	left := len(bodies)
 	for _, size := range h.Sizes {
-		if size < 0 || size > len(rest) {
-			return b, 0, fmt.Errorf("eventlog: record %q is cut short", key)
+		if size < 0 || size > left {
+			return h, nil, errors.New("it is cut short")
 		}
-		b.bodies = append(b.bodies, rest[:size:size])
-		rest = rest[size:]
+		left -= size
 	}
-	if len(rest) > 0 || len(b.bodies) == 0 {
-		return b, 0, fmt.Errorf("eventlog: record %q: its sizes don't add up", key)
+	if left > 0 || len(h.Sizes) == 0 {
+		return h, nil, errors.New("its sizes don't add up")
 	}
-	return b, h.Offset, nil
+	return h, bodies, nil
 }

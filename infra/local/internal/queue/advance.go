@@ -59,7 +59,7 @@ func (q *Queue) appear(e *entry) {
 // Expiry takes effect as soon as the lock is gone.
 func (q *Queue) giveBack(now time.Time, e *entry, counted bool) {
 	q.detach(e)
-	e.token, e.until = Token{}, time.Time{}
+	e.token, e.until = Token{}, 0
 	if counted && e.sub == Main {
 		e.count++
 	}
@@ -89,8 +89,8 @@ func (q *Queue) expire(e *entry) {
 // delivery count and is active there, whatever it was before.
 func (q *Queue) bury(e *entry, why Reason) {
 	q.detach(e)
-	e.sub, e.state, e.reason = DeadLetter, Active, why
-	e.token, e.until = Token{}, time.Time{}
+	e.sub, e.state, e.reason = DeadLetter, Active, &why
+	e.token, e.until = Token{}, 0
 	q.attach(e)
 	q.keepState(e)
 }

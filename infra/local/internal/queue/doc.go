@@ -9,7 +9,8 @@
 // [Queue.Advance] is called.
 //
 // Operations that change the queue return a [Change]: the records to keep. Who
-// stores every Change in order can rebuild an equal Queue with [Load]. Locks
+// stores every Change in order can rebuild an equal Queue with [Load], and reads the
+// bodies of messages from there: the Queue itself has none in memory. Locks
 // are part of the records: they outlive a restart, as they outlive a link.
 //
 // All operations cost O(log n) per message that they touch.

@@ -25,16 +25,17 @@ func (q *Queue) enqueue(now time.Time, m Message) int64 {
 	if ceiling := q.cfg.DefaultTTL; ceiling > 0 && (m.TTL == 0 || m.TTL > ceiling) {
 		m.TTL = ceiling
 	}
-	e := &entry{msg: m, enqueued: now}
+	e := &entry{name: m.ID, ttl: m.TTL, enqueued: now.UnixNano(), size: int32(len(m.Body))}
 	if m.EnqueueAt.After(now) {
-		e.state, e.enqueued = Scheduled, m.EnqueueAt
+		e.state, e.enqueued = Scheduled, m.EnqueueAt.UnixNano()
 	}
-	e.msg.EnqueueAt = time.Time{}
 	e.seq = q.nextNumber()
 	e.id = e.seq
 	q.attach(e)
-	q.keepContent(e)
-	q.keepState(e)
+	q.keepContent(e, m.Body)
+	if e.state != Active {
+		q.keepState(e)
+	}
 	q.remember(now, m.ID, e.seq)
 	return e.seq
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Load makes a queue from the records that its Changes left, in any order. The
-// queue keeps the values. Nothing is judged by time until the next operation.
+// queue doesn't keep their values. Nothing is judged by time until the next operation.
 func Load(cfg Config, records iter.Seq2[string, []byte]) (*Queue, error) {
 	q := New(cfg)
 	l := loader{entries: make(map[int64]*entry), states: make(map[int64][]byte)}

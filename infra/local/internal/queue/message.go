@@ -58,8 +58,8 @@ const (
 // A Token names a lock. It is a UUID in network byte order.
 type Token [16]byte
 
-// Message is what a sender puts into the queue. The queue keeps Body and never
-// changes or reads it.
+// Message is what a sender puts into the queue. The queue never reads Body, and has
+// it in the record of the message's content only.
 type Message struct {
 	// ID is the message id that duplicate detection goes by; it must not be
 	// empty (the broker assigns one where the sender gave none).
@@ -82,12 +82,12 @@ type Reason struct {
 	Reason, Description string
 }
 
-// Received is a message as a receiver sees it. Body and Properties are shared
-// with the queue and must not be changed.
+// Received is a message as a receiver sees it. Properties are shared with the queue
+// and must not be changed.
 type Received struct {
 	SequenceNumber int64
 	ID             string
-	Body           []byte
+	Content        string // the key of the record of which Body makes the body
 	// EnqueuedAt is when the message became visible, for a scheduled one when
 	// it will be.
 	EnqueuedAt time.Time

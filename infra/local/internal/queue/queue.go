@@ -49,20 +49,31 @@ type lane struct {
 	locked, deferred, scheduled int
 }
 
-// entry is one message. Whoever changes a field that an index depends on takes
-// the entry out before (detach) and puts it back after (attach).
+// entry is one message without its body, which its content record has. Whoever
+// changes a field that an index depends on takes the entry out before (detach) and
+// puts it back after (attach). There may be millions, so it is small.
 type entry struct {
 	id       int64 // names its records: the first sequence number it had
 	seq      int64
-	msg      Message // EnqueueAt is not used
-	enqueued time.Time
+	name     string // the message id
+	ttl      time.Duration
+	enqueued int64 // ns since 1970, as all times of an entry
+	until    int64 // 0 when not locked
+	token    Token // zero when not locked
+	props    Properties
+	reason   *Reason // nil in the main queue
+	size     int32   // of the body
+	count    uint32
 	sub      Sub
 	state    State
-	count    uint32
-	token    Token // zero when not locked
-	until    time.Time
-	props    Properties
-	reason   Reason
+}
+
+// instant is a time of an entry.
+func instant(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
 }
 
 func (e *entry) isLocked() bool { return e.token != Token{} }
@@ -70,10 +81,10 @@ func (e *entry) isLocked() bool { return e.token != Token{} }
 // expires is when e's time to live ends; ok is false when it never does.
 // Messages of the dead-letter sub-queue have no time to live.
 func (e *entry) expires() (at time.Time, ok bool) {
-	if e.sub == DeadLetter || e.msg.TTL == 0 {
+	if e.sub == DeadLetter || e.ttl == 0 {
 		return time.Time{}, false
 	}
-	return e.enqueued.Add(e.msg.TTL), true
+	return instant(e.enqueued).Add(e.ttl), true
 }
 
 // dueAt is when time does something to e: a lock ends, a schedule is reached, or
@@ -82,9 +93,9 @@ func (e *entry) expires() (at time.Time, ok bool) {
 func (e *entry) dueAt() (at time.Time, ok bool) {
 	switch {
 	case e.isLocked():
-		return e.until, true
+		return instant(e.until), true
 	case e.state == Scheduled:
-		return e.enqueued, true
+		return instant(e.enqueued), true
 	case e.state == Active:
 		return e.expires()
 	default:

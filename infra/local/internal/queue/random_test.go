@@ -18,13 +18,18 @@ type view struct {
 	Received
 	Sub   Sub
 	Token Token
+	Body  string
 }
 
-func (q *Queue) view() []view {
+// view is what there is of a queue with these records.
+func (q *Queue) view(records map[string][]byte) []view {
 	var out []view
 	for sub := range q.subs {
 		q.subs[sub].all.Scan(func(_ int64, e *entry) bool {
-			out = append(out, view{e.received(), e.sub, e.token})
+			r := e.received()
+			body, _ := Body(records[r.Content])
+			r.Content = ""
+			out = append(out, view{r, e.sub, e.token, string(body)})
 			return true
 		})
 	}
@@ -35,7 +40,7 @@ func (m *model) view() []view {
 	var out []view
 	for _, x := range m.msgs {
 		r := Received{
-			SequenceNumber: x.seq, ID: x.id, Body: []byte(x.body), EnqueuedAt: x.enqueued, TTL: x.ttl,
+			SequenceNumber: x.seq, ID: x.id, EnqueuedAt: x.enqueued, TTL: x.ttl,
 			State: x.state, DeliveryCount: x.count, LockedUntil: x.until,
 		}
 		if len(x.props) > 0 {
@@ -47,7 +52,7 @@ func (m *model) view() []view {
 		if x.sub == DeadLetter {
 			r.DeadLetter = &x.reason
 		}
-		out = append(out, view{r, x.sub, x.token})
+		out = append(out, view{r, x.sub, x.token, x.body})
 	}
 	slices.SortFunc(out, func(a, b view) int {
 		if a.Sub != b.Sub {
@@ -66,6 +71,7 @@ type walker struct {
 	q       *Queue
 	m       *model
 	records map[string][]byte
+	ever    map[string][]byte // what all records were last
 	tokens  []Token
 	step    string
 }
@@ -96,7 +102,7 @@ func walk(t *testing.T, rnd *rand.Rand, steps int) {
 	}
 	w := &walker{
 		t: t, rnd: rnd, now: time.Unix(1e9, 0).UTC(), q: New(cfg),
-		m: &model{cfg: cfg, seen: map[string]sighting{}}, records: map[string][]byte{},
+		m: &model{cfg: cfg, seen: map[string]sighting{}}, records: map[string][]byte{}, ever: map[string][]byte{},
 	}
 	for i := range steps {
 		w.now = w.now.Add(time.Duration(rnd.IntN(1500)) * time.Millisecond)
@@ -115,6 +121,7 @@ func (w *walker) keep(c Change) {
 			delete(w.records, r.Key)
 		} else {
 			w.records[r.Key] = bytes.Clone(r.Value)
+			w.ever[r.Key] = w.records[r.Key]
 		}
 	}
 }
@@ -131,9 +138,9 @@ func (w *walker) compare(step int) {
 	w.t.Helper()
 	w.step = fmt.Sprintf("step %d: %s", step, w.step)
 	want := w.m.view()
-	w.same("messages", want, w.q.view())
+	w.same("messages", want, w.q.view(w.records))
 	again := w.rebuilt()
-	w.same("messages of the rebuilt queue", want, again.view())
+	w.same("messages of the rebuilt queue", want, again.view(w.records))
 	if again.last != w.m.last || w.q.last != w.m.last {
 		w.t.Fatalf("%s: last number is %d, rebuilt %d, want %d", w.step, w.q.last, again.last, w.m.last)
 	}
@@ -232,7 +239,8 @@ func (w *walker) receive(sub Sub) {
 }
 
 func (w *walker) handed(x *modelMsg, r Received, mode Mode) {
-	w.check(r.DeliveryCount == x.count && string(r.Body) == x.body, "got %+v, want %+v", r, x)
+	body, err := Body(w.ever[r.Content])
+	w.check(err == nil && r.DeliveryCount == x.count && string(body) == x.body, "got %+v (%v), want %+v", r, err, x)
 	if mode == ReceiveAndDelete {
 		w.m.remove(x)
 		return

@@ -68,7 +68,7 @@ func (q *Queue) hand(now time.Time, e *entry, mode Mode) Received {
 		return e.received()
 	}
 	q.detach(e)
-	e.token, e.until = q.cfg.NewToken(), now.Add(q.cfg.LockDuration)
+	e.token, e.until = q.cfg.NewToken(), now.Add(q.cfg.LockDuration).UnixNano()
 	q.attach(e)
 	q.keepState(e)
 	r := e.received()
@@ -79,12 +79,12 @@ func (q *Queue) hand(now time.Time, e *entry, mode Mode) Received {
 // received is what a receiver sees of e; the token is not for everyone.
 func (e *entry) received() Received {
 	r := Received{
-		SequenceNumber: e.seq, ID: e.msg.ID, Body: e.msg.Body,
-		EnqueuedAt: e.enqueued, TTL: e.msg.TTL, State: e.state,
-		DeliveryCount: e.count, LockedUntil: e.until, Properties: e.props,
+		SequenceNumber: e.seq, ID: e.name, Content: recordKey(contentPrefix, e.id),
+		EnqueuedAt: instant(e.enqueued), TTL: e.ttl, State: e.state,
+		DeliveryCount: e.count, LockedUntil: instant(e.until), Properties: e.props,
 	}
-	if e.sub == DeadLetter {
-		why := e.reason
+	if e.reason != nil {
+		why := *e.reason
 		r.DeadLetter = &why
 	}
 	return r
@@ -98,7 +98,7 @@ func (q *Queue) Peek(now time.Time, sub Sub, from int64, limit, bytes int) ([]Re
 	var out []Received
 	size := 0
 	q.subs[sub].all.Ascend(from, func(_ int64, e *entry) bool {
-		size += len(e.msg.Body)
+		size += int(e.size)
 		if len(out) == limit || bytes > 0 && size > bytes && len(out) > 0 {
 			return false
 		}

@@ -57,21 +57,23 @@ func (q *Queue) keep(key string, value []byte) {
 	q.change = append(q.change, Record{Key: key, Value: value})
 }
 
-func (q *Queue) keepContent(e *entry) {
-	head := mustJSON(contentHeader{ID: e.msg.ID, TTL: e.msg.TTL, Enqueued: e.enqueued.UnixNano()})
-	value := make([]byte, 0, binary.MaxVarintLen64+len(head)+len(e.msg.Body))
+func (q *Queue) keepContent(e *entry, body []byte) {
+	head := mustJSON(contentHeader{ID: e.name, TTL: e.ttl, Enqueued: e.enqueued})
+	value := make([]byte, 0, binary.MaxVarintLen64+len(head)+len(body))
 	value = binary.AppendUvarint(value, uint64(len(head)))
-	value = append(append(value, head...), e.msg.Body...)
+	value = append(append(value, head...), body...)
 	q.keep(recordKey(contentPrefix, e.id), value)
 }
 
 func (q *Queue) keepState(e *entry) {
 	s := stateRecord{
-		Seq: e.seq, Sub: e.sub, State: e.state, Count: e.count, Properties: e.props,
-		Reason: e.reason.Reason, Description: e.reason.Description,
+		Seq: e.seq, Sub: e.sub, State: e.state, Count: e.count, Properties: e.props, Until: e.until,
+	}
+	if e.reason != nil {
+		s.Reason, s.Description = e.reason.Reason, e.reason.Description
 	}
 	if e.isLocked() {
-		s.Token, s.Until = e.token[:], e.until.UnixNano()
+		s.Token = e.token[:]
 	}
 	q.keep(recordKey(statePrefix, e.id), mustJSON(s))
 }
@@ -107,20 +109,32 @@ func parseID(key, prefix string) (int64, error) {
 	return id, nil
 }
 
-// parseContent makes a fresh entry from its content record.
-func parseContent(id int64, value []byte) (*entry, error) {
+// splitContent divides a content record into its header and the body.
+func splitContent(value []byte) (head, body []byte, err error) {
 	size, n := binary.Uvarint(value)
 	if n <= 0 || size > uint64(len(value)-n) {
-		return nil, fmt.Errorf("queue: content of message %d is cut short", id)
+		return nil, nil, errors.New("queue: a message's content is cut short")
+	}
+	return value[n : n+int(size)], value[n+int(size):], nil
+}
+
+// Body gives the body that is in a content record; they share memory.
+func Body(content []byte) ([]byte, error) {
+	_, body, err := splitContent(content)
+	return body, err
+}
+
+// parseContent makes a fresh entry from its content record.
+func parseContent(id int64, value []byte) (*entry, error) {
+	text, body, err := splitContent(value)
+	if err != nil {
+		return nil, fmt.Errorf("message %d: %w", id, err)
 	}
 	var head contentHeader
-	if err := json.Unmarshal(value[n:n+int(size)], &head); err != nil {
+	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("queue: content of message %d: %w", id, err)
 	}
-	return &entry{
-		id: id, seq: id, enqueued: time.Unix(0, head.Enqueued).UTC(),
-		msg: Message{ID: head.ID, TTL: head.TTL, Body: value[n+int(size):]},
-	}, nil
+	return &entry{id: id, seq: id, enqueued: head.Enqueued, name: head.ID, ttl: head.TTL, size: int32(len(body))}, nil
 }
 
 // applyState sets what a state record says.
@@ -133,13 +147,15 @@ func (e *entry) applyState(value []byte) error {
 		return fmt.Errorf("queue: state of message %d is out of range", e.id)
 	}
 	e.seq, e.sub, e.state, e.count, e.props = s.Seq, s.Sub, s.State, s.Count, s.Properties
-	e.reason = Reason{s.Reason, s.Description}
+	if s.Sub == DeadLetter {
+		e.reason = &Reason{s.Reason, s.Description}
+	}
 	if len(s.Token) > 0 {
 		if len(s.Token) != len(e.token) {
 			return fmt.Errorf("queue: state of message %d has a lock token of %d bytes", e.id, len(s.Token))
 		}
 		copy(e.token[:], s.Token)
-		e.until = time.Unix(0, s.Until).UTC()
+		e.until = s.Until
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ func (q *Queue) Renew(now time.Time, sub Sub, t Token) (until time.Time, c Chang
 		return time.Time{}, q.take(), err
 	}
 	q.detach(e)
-	e.until = now.Add(q.cfg.LockDuration)
+	e.until = now.Add(q.cfg.LockDuration).UnixNano()
 	q.attach(e)
 	q.keepState(e)
-	return e.until, q.take(), nil
+	return instant(e.until), q.take(), nil
 }
 
 // Complete removes a locked message.
@@ -41,7 +41,7 @@ func (q *Queue) Release(now time.Time, sub Sub, t Token) (Change, error) {
 func (q *Queue) Defer(now time.Time, sub Sub, t Token, props Properties) (Change, error) {
 	return q.settle(now, sub, t, props, func(e *entry) {
 		q.detach(e)
-		e.token, e.until, e.state = Token{}, time.Time{}, Deferred
+		e.token, e.until, e.state = Token{}, 0, Deferred
 		q.attach(e)
 		q.keepState(e)
 	})

@@ -8,13 +8,13 @@ var runtimes = []mutant.Mutant{
 	{
 		Name: "renewed-lock-forgotten", Breaks: "A lock that was renewed ends when it would have ended.",
 		File:   "infra/local/internal/queue/settle.go",
-		Before: "\te.until = now.Add(q.cfg.LockDuration)\n", After: "",
+		Before: "\te.until = now.Add(q.cfg.LockDuration).UnixNano()\n", After: "",
 		Tests: in("./infra/local/internal/queue"),
 	},
 	{
 		Name: "renewed-lock-not-stored", Breaks: "A lock that was renewed is forgotten with the process.",
 		File:   "infra/local/internal/queue/settle.go",
-		Before: "q.keepState(e)\n\treturn e.until, q.take(), nil", After: "return e.until, q.take(), nil",
+		Before: "q.keepState(e)\n\treturn instant(e.until), q.take(), nil", After: "return instant(e.until), q.take(), nil",
 		Tests: in("./infra/local/internal/queue"),
 	},
 	{
