@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// byHand is what can be done by who may not change the directory.
-const byHand = "Who is signed in has not the right in the directory; docs/operations.md, \"Entra ID\", says what somebody who has can do (or use keys: azd env set AUTH_MODE keys)"
+// byHand tells what to do without the right to change the directory.
+const byHand = "your account lacks the right in the directory; docs/operations.md, \"Entra ID\", tells what an account with the right can do (or use keys: azd env set AUTH_MODE keys)"
 
 func defineAuth(*flag.FlagSet) func(context.Context, *hook) error {
 	return func(ctx context.Context, h *hook) error { return h.auth(ctx) }
@@ -29,7 +29,7 @@ func (h *hook) auth(ctx context.Context) error {
 		missing = missing || h.env(app.variable) == ""
 	}
 	if !missing {
-		return h.say("the app registrations are named: nothing to do")
+		return h.say("the app registrations are set: nothing to do")
 	}
 	name := h.env(envAuthAppName)
 	if name == "" {

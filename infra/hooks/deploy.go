@@ -15,7 +15,7 @@ import (
 const deployPause = 30 * time.Second
 
 func defineDeploy(f *flag.FlagSet) func(context.Context, *hook) error {
-	limit := f.Duration("timeout", 20*time.Minute, "don't begin again after this `time`")
+	limit := f.Duration("timeout", 20*time.Minute, "stop retrying after this `time`")
 	return func(ctx context.Context, h *hook) error { return h.deploy(ctx, *limit) }
 }
 
@@ -43,7 +43,7 @@ func (h *hook) deploy(ctx context.Context, limit time.Duration) error {
 		case h.clock.now().Add(deployPause).Sub(start) > limit:
 			return fmt.Errorf("azd deploy: %w: the upload is still refused after %v%s", err, h.clock.now().Sub(start).Round(time.Second), adviceRoles)
 		}
-		if err := h.say("the upload was refused: the role of the app's identity doesn't work yet; again in %v", deployPause); err != nil {
+		if err := h.say("the upload was refused: the role of the app's identity doesn't work yet; next try in %v", deployPause); err != nil {
 			return err
 		}
 		if err := h.clock.sleep(ctx, deployPause); err != nil {

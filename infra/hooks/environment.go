@@ -57,7 +57,7 @@ func (e environment) need(names ...string) (map[string]string, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("not set: %s; run azd provision, whose outputs they are, or run this through azd hooks run", strings.Join(missing, ", "))
+		return nil, fmt.Errorf("not set: %s; azd provision sets them: run it, or run this through azd hooks run", strings.Join(missing, ", "))
 	}
 	return values, nil
 }

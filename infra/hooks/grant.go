@@ -13,7 +13,7 @@ type grant struct{ app, role, principal string }
 
 func defineGrant(f *flag.FlagSet) func(context.Context, *hook) error {
 	var g grant
-	f.StringVar(&g.app, "app", "backends", "the `app` whose role it is: workflow or backends")
+	f.StringVar(&g.app, "app", "backends", "the `app` that has the role: workflow or backends")
 	f.StringVar(&g.role, "role", "Scheduler", "the `role`: Client, Scheduler or Operator")
 	f.StringVar(&g.principal, "principal", "", "object `id` of the user, group or identity (default: the workflow app's identity)")
 	return func(ctx context.Context, h *hook) error { return h.grant(ctx, g) }
@@ -53,14 +53,14 @@ func (h *hook) grant(ctx context.Context, want grant) error {
 	made, err := g.assign(ctx, values[variable], want.role, want.principal)
 	switch {
 	case isStatus(err, http.StatusForbidden) && byDefault:
-		return h.say("WARNING: can't see whether %s has role %s of the %s (%v). Without it every step waits. %s",
+		return h.say("WARNING: can't see whether %s has role %s of the %s (%v). Without the role every step waits; %s",
 			want.principal, want.role, want.app, err, byHand)
 	case isStatus(err, http.StatusForbidden):
 		return fmt.Errorf("assign %s of %s to %s: %w; %s", want.role, want.app, want.principal, err, byHand)
 	case err != nil:
 		return fmt.Errorf("assign %s of %s to %s: %w", want.role, want.app, want.principal, err)
 	case made:
-		return h.say("%s has role %s of the %s now; tokens that were issued before do not carry it", want.principal, want.role, want.app)
+		return h.say("%s has role %s of the %s now; earlier tokens do not carry it", want.principal, want.role, want.app)
 	}
 	return h.say("%s has role %s of the %s", want.principal, want.role, want.app)
 }

@@ -112,7 +112,7 @@ func (w *world) mustSay(t *testing.T, exit int, args []string, texts ...string) 
 func TestUsage(t *testing.T) {
 	w := newWorld(t, map[string]string{}, nil)
 	w.mustSay(t, exitOK, []string{"-h"}, "auth", "wait", "grant", "deploy", "hostkey", "settings")
-	w.mustSay(t, exitUsage, nil, "say what to do")
+	w.mustSay(t, exitUsage, nil, "name a command")
 	w.mustSay(t, exitUsage, []string{"nothing"}, `unknown "nothing"`)
 	w.mustSay(t, exitUsage, []string{"auth", "more"}, `unexpected "more"`)
 	w.mustSay(t, exitUsage, []string{"wait", "-for", "ever"}, "-for")

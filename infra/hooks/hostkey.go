@@ -34,7 +34,7 @@ func (h *hook) backendsKey(ctx context.Context) error {
 	if err := h.setEnv(ctx, envBackendsKey, h.key()); err != nil {
 		return err
 	}
-	return h.say("%s was made. A pipeline that deploys this environment needs it as its secret %[1]s", envBackendsKey)
+	return h.say("made %s. A pipeline that deploys this environment needs it as its secret %[1]s", envBackendsKey)
 }
 
 func defineHostKey(f *flag.FlagSet) func(context.Context, *hook) error {

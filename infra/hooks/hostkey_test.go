@@ -24,7 +24,7 @@ func withKeys() map[string]string {
 // Ensure that the key is made once, before anything is provisioned, and kept.
 func TestKeysMakesTheBackendsKey(t *testing.T) {
 	w := newWorld(t, map[string]string{envName: "dev", envAuthMode: "keys"}, nil)
-	w.mustSay(t, exitOK, []string{"keys"}, envBackendsKey+" was made")
+	w.mustSay(t, exitOK, []string{"keys"}, "made "+envBackendsKey)
 	if w.vars[envBackendsKey] != "made-key" || strings.Contains(w.said.String(), "made-key") {
 		t.Errorf("key %q, said %s", w.vars[envBackendsKey], w.said.String())
 	}
@@ -78,7 +78,7 @@ func TestDeployAgainWhileTheUploadIsRefused(t *testing.T) {
 		calls int
 	}{
 		{"at once", []string{""}, exitOK, nil, 1},
-		{"refused twice", []string{refused, refused, ""}, exitOK, []string{"the upload was refused", "again in 30s"}, 3},
+		{"refused twice", []string{refused, refused, ""}, exitOK, []string{"the upload was refused", "next try in 30s"}, 3},
 		{"another error", []string{"ERROR: not logged in"}, exitError, []string{"azd deploy: exit status 1", "not logged in"}, 1},
 		{"for ever", []string{refused}, exitError, []string{"still refused after 1m0s", "run azd provision again"}, 3},
 	} {

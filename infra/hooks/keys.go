@@ -28,7 +28,7 @@ func (h *hook) idKeys(ctx context.Context) error {
 		return &usageError{envIDKeys + ": " + err.Error()}
 	}
 	if len(keys) > 0 {
-		return h.say("%s is set: %s makes ids", envIDKeys, keys[0])
+		return h.say("%s is set: %s signs ids", envIDKeys, keys[0])
 	}
 	key, err := mint.NewKey(1, rand.Reader)
 	if err != nil {
@@ -37,5 +37,5 @@ func (h *hook) idKeys(ctx context.Context) error {
 	if err := h.setEnv(ctx, envIDKeys, key.Reveal()); err != nil {
 		return err
 	}
-	return h.say("%s was made: %s makes ids. A pipeline that deploys this environment needs it as its secret %s", envIDKeys, key, envIDKeys)
+	return h.say("made %s: %s signs ids. A pipeline that deploys this environment needs it as its secret %s", envIDKeys, key, envIDKeys)
 }

@@ -66,12 +66,12 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"keys", "make the key of the ids that the app gives out, and with AUTH_MODE keys the backends' function key, if there are none", defineKeys},
-		{"auth", "make the two app registrations, if the app checks Entra ID tokens and they aren't named", defineAuth},
-		{"wait", "wait until the roles that were just assigned work", defineWait},
+		{"keys", "make the key that signs minted ids, and with AUTH_MODE keys the backends' function key, unless they are set", defineKeys},
+		{"auth", "make the two app registrations, if the app checks Entra ID tokens and none are named", defineAuth},
+		{"wait", "wait until the new role assignments work", defineWait},
 		{"grant", "assign an app role, by default Scheduler of the backends to the workflow app's identity", defineGrant},
-		{"deploy", "azd deploy --all, again while the upload is refused because a role doesn't work yet", defineDeploy},
-		{"hostkey", "with AUTH_MODE keys: give the backends the function key that the workflow calls them with", defineHostKey},
+		{"deploy", "run azd deploy --all, and retry while the upload is refused because a role doesn't work yet", defineDeploy},
+		{"hostkey", "with AUTH_MODE keys: give the backends the function key that the workflow sends", defineHostKey},
 		{"settings", "write .azure/<environment>/local.settings.json, to run here against the cloud", defineSettings},
 	}
 }
@@ -133,7 +133,7 @@ func dispatch(ctx context.Context, h *hook, args []string) error {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" {
 		usage(h.out)
 		if len(args) == 0 {
-			return &usageError{"say what to do"}
+			return &usageError{"name a command"}
 		}
 		return nil
 	}
@@ -164,7 +164,7 @@ func dispatch(ctx context.Context, h *hook, args []string) error {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprint(w, "Does what azd can't do by itself around a deployment.\n\nusage: go run ./infra/hooks COMMAND [flags]\n\n")
+	fmt.Fprint(w, "Does what azd can't do around a deployment.\n\nusage: go run ./infra/hooks COMMAND [flags]\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.synopsis)
 	}

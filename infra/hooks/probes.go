@@ -53,7 +53,7 @@ func (h *hook) probes() ([]probe, error) {
 		runtime.NewBearerTokenPolicy(cred, []string{"https://storage.azure.com/.default"}, nil), h.transport, -1)
 	account, err := url.Parse(values[envCosmosDB])
 	if err != nil || account.Hostname() == "" {
-		return nil, fmt.Errorf("%s: %q is no URL", envCosmosDB, values[envCosmosDB])
+		return nil, fmt.Errorf("%s: %q is not a URL", envCosmosDB, values[envCosmosDB])
 	}
 	documents := newREST(values[envCosmosDB], &cosmosToken{cred, "https://" + account.Hostname() + "/.default", h.clock.now}, h.transport, -1)
 	manager, err := h.manager(values[envTenant])
@@ -89,7 +89,7 @@ func assignmentProbe(c *rest, scope, principal string) func(context.Context) err
 				return nil
 			}
 		}
-		return fmt.Errorf("%s has not the role Storage Blob Data Owner on %s", principal, scope)
+		return fmt.Errorf("%s lacks the role Storage Blob Data Owner on %s", principal, scope)
 	}
 }
 

@@ -95,7 +95,7 @@ func readSettings(path string) (localSettings, error) {
 		return file, fmt.Errorf("%s: %w", path, err)
 	}
 	if file.IsEncrypted || file.Values == nil {
-		return file, fmt.Errorf("%s: want \"Values\" that are not encrypted", path)
+		return file, fmt.Errorf("%s: want unencrypted \"Values\"", path)
 	}
 	return file, nil
 }

@@ -104,8 +104,8 @@ func TestSettingsRefused(t *testing.T) {
 		{"an environment elsewhere", func(_ *testing.T, w *world) { w.vars[envName] = "../.." }, "is not the name of an environment"},
 		{"no project", func(t *testing.T, w *world) { w.project = t.TempDir() }, settingsFile},
 		{"damaged", func(t *testing.T, w *world) { put(t, w, `{`) }, settingsFile},
-		{"encrypted", func(t *testing.T, w *world) { put(t, w, `{"IsEncrypted":true,"Values":{}}`) }, "not encrypted"},
-		{"empty", func(t *testing.T, w *world) { put(t, w, `{}`) }, "not encrypted"},
+		{"encrypted", func(t *testing.T, w *world) { put(t, w, `{"IsEncrypted":true,"Values":{}}`) }, "unencrypted"},
+		{"empty", func(t *testing.T, w *world) { put(t, w, `{}`) }, "unencrypted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, deployed(), nil)

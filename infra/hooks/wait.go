@@ -20,7 +20,7 @@ func defineWait(f *flag.FlagSet) func(context.Context, *hook) error {
 	limit := f.Duration("timeout", defaultWaitLimit, "give up after this `time`")
 	return func(ctx context.Context, h *hook) error {
 		if *limit <= 0 {
-			return &usageError{fmt.Sprintf("wait: -timeout %v: use more than nothing", *limit)}
+			return &usageError{fmt.Sprintf("wait: -timeout %v: use more than 0", *limit)}
 		}
 		probes, err := h.probes()
 		if err != nil {
@@ -51,7 +51,7 @@ func (h *hook) wait(ctx context.Context, probes []probe, limit time.Duration) er
 					return err
 				}
 			case byNetwork(err):
-				if err := h.say("%s: closed to this machine's network (%v); going on, since the apps reach it from inside", p.name, err); err != nil {
+				if err := h.say("%s: closed to this machine's network (%v); skipped, since the apps reach it from inside", p.name, err); err != nil {
 					return err
 				}
 			case ctx.Err() != nil || !canPass(err):
@@ -65,7 +65,7 @@ func (h *hook) wait(ctx context.Context, probes []probe, limit time.Duration) er
 		}
 		now := h.clock.now()
 		if !now.Add(waitPause).Before(deadline) {
-			return fmt.Errorf("not after %v: %w%s", limit, errors.Join(errs...), adviceRoles)
+			return fmt.Errorf("not ready after %v: %w%s", limit, errors.Join(errs...), adviceRoles)
 		}
 		if !now.Before(news) {
 			news = now.Add(waitNews)
@@ -113,8 +113,8 @@ func byNetwork(err error) bool {
 		strings.Contains(text, "public network access")
 }
 
-// adviceRoles is what can be done about a role that does not work.
-const adviceRoles = "\nrun azd provision again, or look at who has which role on the resources"
+// adviceRoles tells what to do about a role that does not work.
+const adviceRoles = "\nrun azd provision again, or check the role assignments on the resources"
 
 func names(probes []probe) string {
 	all := make([]string, len(probes))

@@ -104,15 +104,15 @@ func TestWaitGivesUp(t *testing.T) {
 		{"no role", func(s *script) {
 			s.answers[putBackends] = []answer{{status: 403, header: "AuthorizationPermissionMismatch"}}
 		},
-			[]string{"not after 2m", "blobs of backends", "403 AuthorizationPermissionMismatch", "still waiting for blobs of backends", "run azd provision again"}, 2*time.Minute - waitPause},
+			[]string{"not ready after 2m", "blobs of backends", "403 AuthorizationPermissionMismatch", "still waiting for blobs of backends", "run azd provision again"}, 2*time.Minute - waitPause},
 		{"an identity without its role", func(s *script) {
 			s.answers[getRoles] = []answer{{status: 200, body: assigned(blobDataOwner, "identity-1")}}
 		},
-			[]string{"storage role of the backends' identity: identity-2 has not the role Storage Blob Data Owner"}, 2*time.Minute - waitPause},
+			[]string{"storage role of the backends' identity: identity-2 lacks the role Storage Blob Data Owner"}, 2*time.Minute - waitPause},
 		{"an identity with another role", func(s *script) {
 			s.answers[getRoles] = []answer{{status: 200, body: assigned("ba92f5b4-2d11-453d-a403-e96b0029c9fe", "identity-1", "identity-2")}}
 		},
-			[]string{"identity-1 has not the role", "identity-2 has not the role"}, 2*time.Minute - waitPause},
+			[]string{"identity-1 lacks the role", "identity-2 lacks the role"}, 2*time.Minute - waitPause},
 		{"a wrong request", func(s *script) { s.answers[putWorkflow] = []answer{{status: 400, header: "InvalidHeaderValue"}} },
 			[]string{"blobs of workflow", "400 InvalidHeaderValue"}, 0},
 	} {
@@ -136,7 +136,7 @@ func TestWaitGoesOnWhereTheNetworkIsClosed(t *testing.T) {
 	s.answers[getDocument] = []answer{{status: 403, body: `{"code":"Forbidden","message":"Request originated from IP 192.0.2.1 through public internet. This is blocked by your Cosmos DB account firewall settings."}`}}
 	w := newWorld(t, deployed(), s)
 	w.mustSay(t, exitOK, []string{"wait"}, "storage role of the workflow's identity: works", "storage role of the backends' identity: works",
-		"blobs of workflow: closed to this machine's network", "403 AuthorizationFailure", "documents of fabrikam: closed to this machine's network", "going on")
+		"blobs of workflow: closed to this machine's network", "403 AuthorizationFailure", "documents of fabrikam: closed to this machine's network", "skipped")
 	if w.slept != 0 {
 		t.Errorf("waited %v", w.slept)
 	}
@@ -187,7 +187,7 @@ func TestWaitNeedsOutputs(t *testing.T) {
 	vars = deployed()
 	w = newWorld(t, vars, nil)
 	vars[envCosmosDB] = "://"
-	w.mustSay(t, exitError, []string{"wait"}, "is no URL")
+	w.mustSay(t, exitError, []string{"wait"}, "is not a URL")
 	if strings.Contains(w.errors.String(), "not set") {
 		t.Error(w.errors.String())
 	}

@@ -34,17 +34,17 @@ const usualFaults = "all,eventhubs.recreated=4,handler.kill=12,host.stop=6,host.
 
 func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.deliveries, "deliveries", 1500, "delivery requests to send, besides repeats and malformed ones")
-	flags.Uint64Var(&f.seed, "seed", 1, "what the requests, the faults and the kills are derived from")
-	flags.DurationVar(&f.duration, "duration", 45*time.Second, "how long to send and to break")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the requests, the faults and the kills")
+	flags.DurationVar(&f.duration, "duration", 45*time.Second, "how long to send requests and inject faults")
 	flags.StringVar(&f.faults, "faults", usualFaults, "what to break: all, none, or words such as cosmos,servicebus.busy=0.3,-amqp.drop")
 	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, each with its own handler")
-	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and start it again")
-	flags.DurationVar(&f.clocks, "clocks-apart", 4*time.Second, "how far the clocks of instances are apart; up to 4s")
+	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and restart it")
+	flags.DurationVar(&f.clocks, "clocks-apart", 4*time.Second, "how far apart the clocks of the instances are, at most 4s")
 	flags.BoolVar(&f.crashes, "crash-points", true, "let handlers die before and after each of their effects")
-	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "the longest time to come to rest after the faults")
+	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "how long the system may take to come to rest after the faults")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
-	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, which must be empty or that of another run (default .build/chaos)")
-	flags.BoolVar(&f.keep, "keep", false, "keep the data, also if nothing is broken")
+	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, empty or from an earlier run (default .build/chaos)")
+	flags.BoolVar(&f.keep, "keep", false, "keep the data even if nothing is broken")
 }
 
 // What is slow, or late, takes that much of the run's duration, and slowest at
@@ -137,7 +137,7 @@ func showReport(c console, d *display, r *chaos.Report) error {
 		for _, b := range r.Below() {
 			below = append(below, fmt.Sprintf("%s: wanted %d, seen %d", b.Name, b.Wanted, b.Seen))
 		}
-		return fmt.Errorf("the run proves nothing, too little has happened: %s; the data is kept: serve -data %s",
+		return fmt.Errorf("the run proves nothing, too little happened: %s; the data is kept: serve -data %s",
 			strings.Join(below, "; "), relative(r.Data))
 	}
 	return fmt.Errorf("a promise is broken; the data is kept: serve -data %s, and the logs are in %s",

@@ -29,7 +29,7 @@ func (c *clocks) Set(text string) error {
 	for word := range strings.SplitSeq(text, ",") {
 		off, err := time.ParseDuration(word)
 		if err != nil {
-			return fmt.Errorf("%q is no duration", word)
+			return fmt.Errorf("%q is not a duration", word)
 		}
 		*c = append(*c, off)
 	}

@@ -14,12 +14,12 @@ type dataFlags struct {
 }
 
 func (f *dataFlags) define(flags *flag.FlagSet) {
-	otherwise := "without it nothing is kept"
+	otherwise := "default: keep nothing"
 	if f.kept {
 		otherwise = "default .build/local/data"
 	}
-	flags.StringVar(&f.folder, "data", "", "`folder` that keeps the state, to go on with it after a restart ("+otherwise+")")
-	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep no state: begin empty, and leave nothing behind")
+	flags.StringVar(&f.folder, "data", "", "`folder` that keeps the state across restarts ("+otherwise+")")
+	flags.BoolVar(&f.ephemeral, "ephemeral", false, "start empty and keep no state")
 }
 
 func (f *dataFlags) check(command string) error {

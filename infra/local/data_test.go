@@ -46,7 +46,7 @@ func TestDataFlags(t *testing.T) {
 		})
 	}
 	for command, want := range map[string]string{
-		"serve": "default .build/local/data", "emulators": "default .build/local/data", "demo": "without it nothing is kept",
+		"serve": "default .build/local/data", "emulators": "default .build/local/data", "demo": "default: keep nothing",
 	} {
 		var out, errOut bytes.Buffer
 		if exit := run(t.Context(), console{args: []string{command, "-help"}, out: &out, errOut: &errOut}); exit != exitOK || !strings.Contains(out.String(), want) {

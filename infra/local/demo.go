@@ -16,8 +16,8 @@ func demo(ctx context.Context, c console) error {
 	var f serveFlags
 	f.define(flags)
 	deliveries := flags.Int("deliveries", 1000, "delivery requests to send, besides duplicates and malformed ones")
-	seed := flags.Uint64("seed", 1, "what the requests are derived from")
-	exit := flags.Bool("exit", false, "end after the summary instead of serving on")
+	seed := flags.Uint64("seed", 1, "seed of the requests")
+	exit := flags.Bool("exit", false, "exit after the summary")
 	asJSON := flags.Bool("json", false, "write JSON, one object a line")
 	if err := parse(c, flags); err != nil {
 		return err

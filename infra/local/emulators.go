@@ -20,7 +20,7 @@ func emulators(ctx context.Context, c console) error {
 	defineOpen(flags, &f.at.OpenToNetwork)
 	f.data.define(flags)
 	f.hub.define(flags)
-	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
+	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only serious lines")
 	if err := parse(c, flags); err != nil {
 		return err
 	}

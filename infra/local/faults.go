@@ -27,8 +27,8 @@ type faultFlags struct {
 
 func (f *faultFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.spec, "faults", "", "what to break on purpose: all, or a `list` such as cosmos,amqp.drop=0.01,-handler.kill")
-	flags.Uint64Var(&f.seed, "fault-seed", 1, "what the decisions of -faults are derived from")
-	flags.StringVar(&f.admin, "admin", "127.0.0.1:0", "loopback `address` where the plan of faults is shown and changed")
+	flags.Uint64Var(&f.seed, "fault-seed", 1, "seed of the decisions of -faults")
+	flags.StringVar(&f.admin, "admin", "127.0.0.1:0", "loopback `address` that shows and changes the plan of faults")
 	defineCrashes(flags, &f.crashes)
 	defineProfile(flags, &f.profileName)
 }

@@ -18,20 +18,20 @@ import (
 // Azure's own.
 func runHost(ctx context.Context, c console) error {
 	flags := newFlags("host")
-	app := flags.String("app", "", "staged `folder` (default: stage .build/app now)")
+	app := flags.String("app", "", "staged `folder` (default: stages .build/app first)")
 	var at system.Addresses
 	flags.StringVar(&at.HTTP, "http", system.DefaultAddresses.HTTP, "`address` of the function app; port 0 takes a free one")
 	defineOpen(flags, &at.OpenToNetwork)
 	var settings string
 	defineSettings(flags, &settings)
-	name := flags.String("name", "instance 1", "what logs and notices call this instance")
+	name := flags.String("name", "instance 1", "this instance's name in logs and notices")
 	state := flags.String("state", "", "Cosmos DB connection `string` for checkpoints and timers (default: the app's own)")
 	var profileName, crashesFrom string
 	defineCrashes(flags, &crashesFrom)
 	defineProfile(flags, &profileName)
-	faultsFrom := flags.String("faults-from", "", "`URL` of an admin endpoint whose plan of faults holds here, too")
-	instances := flags.Int("instances", 1, "how many instances share the acts of that plan")
-	untilEOF := flags.Bool("until-eof", false, "end when standard input says \"stop\", and at once when it ends without: for a child of serve")
+	faultsFrom := flags.String("faults-from", "", "`URL` of an admin endpoint whose plan of faults applies here, too")
+	instances := flags.Int("instances", 1, "how many instances share that plan")
+	untilEOF := flags.Bool("until-eof", false, "for a child of serve: stop when standard input says \"stop\", or at once when it ends without it")
 	if err := parse(c, flags); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ type hubFlags struct{ partitions int }
 
 func (f *hubFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.partitions, "partitions", system.DefaultPartitions,
-		fmt.Sprintf("partitions of the event hub, 1 to %d; one that the data folder holds keeps its number", system.MaxPartitions))
+		fmt.Sprintf("partitions of the event hub, 1 to %d; a hub in the data folder keeps its number", system.MaxPartitions))
 }
 
 func (f *hubFlags) check(command string) error {

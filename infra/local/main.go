@@ -41,9 +41,9 @@ func commands() []command {
 		{"demo", "serve, send delivery requests, show their progress and a summary", demo},
 		{"chaos", "prove the promises while everything breaks", runChaos},
 		{"emulators", "serve only Event Hubs, Service Bus and Cosmos DB", emulators},
-		{"host", "run only the Functions host on an app that is staged", runHost},
+		{"host", "run only the Functions host, on a staged app", runHost},
 		{"stage", "build the folder that the Functions host runs", stageApp},
-		{"ops", "look after the transactions and the quarantine of an app that runs", runOps},
+		{"ops", "inspect and mend transactions and the quarantine of a running app", runOps},
 	}
 }
 

@@ -47,33 +47,33 @@ type opsCall struct {
 
 func opsVerbs() []opsVerb {
 	listed := func(f *flag.FlagSet, c *opsCall) {
-		f.IntVar(&c.max, "max", 100, "list so many at most")
+		f.IntVar(&c.max, "max", 100, "list at most this many")
 	}
 	acting := func(f *flag.FlagSet, c *opsCall) {
-		f.StringVar(&c.by, "by", userName(), "who acts")
-		f.StringVar(&c.why, "why", "", "why; for giveup, what was done by hand (required)")
+		f.StringVar(&c.by, "by", userName(), "name of the operator")
+		f.StringVar(&c.why, "why", "", "reason; for giveup, what was done by hand (required)")
 	}
 	return []opsVerb{
 		{"list", "", "transactions in a state", func(f *flag.FlagSet, c *opsCall) {
 			listed(f, c)
 			f.StringVar(&c.state, "state", "Stuck", "the `state`")
 		}, listTransactions},
-		{"show", "ID", "all that is known of a transaction, and what can be done", nil, showTransaction},
-		{"retry", "ID", "have a Stuck transaction go on, with its undoing or with its run", acting, func(ctx context.Context, c *opsCall) error {
+		{"show", "ID", "everything about a transaction, and what to do next", nil, showTransaction},
+		{"retry", "ID", "continue the undo or the run of a Stuck transaction", acting, func(ctx context.Context, c *opsCall) error {
 			return c.transactionActed(c.client.Retry(ctx, c.words[0], operate.Actor{By: c.by, Why: c.why}))
 		}},
-		{"giveup", "ID", "end a Stuck transaction that can't be undone", acting, func(ctx context.Context, c *opsCall) error {
+		{"giveup", "ID", "end a Stuck transaction that cannot be undone", acting, func(ctx context.Context, c *opsCall) error {
 			return c.transactionActed(c.client.GiveUp(ctx, c.words[0], operate.Actor{By: c.by, Why: c.why}))
 		}},
 		{"quarantine", "", "what could not be processed", func(f *flag.FlagSet, c *opsCall) {
 			listed(f, c)
-			f.StringVar(&c.source, "source", "", "only of this `source`")
-			f.StringVar(&c.reason, "reason", "", "only for this `reason`")
+			f.StringVar(&c.source, "source", "", "only from this `source`")
+			f.StringVar(&c.reason, "reason", "", "only with this `reason`")
 			f.StringVar(&c.state, "state", "", "only in this `state`: Kept, Redriven or Dropped")
 		}, listEntries},
 		{"quarantine show", "SOURCE ID", "an entry with its body", nil, showEntry},
-		{"quarantine redrive", "SOURCE ID", "ask again for what an entry asked for", acting, entryAct(quarantine.ActRedrive)},
-		{"quarantine drop", "SOURCE ID", "say that nothing is to be done about an entry", acting, entryAct(quarantine.ActDrop)},
+		{"quarantine redrive", "SOURCE ID", "send an entry's request again", acting, entryAct(quarantine.ActRedrive)},
+		{"quarantine drop", "SOURCE ID", "mark an entry as needing no action", acting, entryAct(quarantine.ActDrop)},
 	}
 }
 
@@ -92,7 +92,7 @@ func runOps(ctx context.Context, c console) error {
 	}
 	call := &opsCall{out: c.out}
 	flags := newFlags("ops " + verb.name)
-	app := flags.String("url", "", "`URL` of the app (default: what serve serves in this folder)")
+	app := flags.String("url", "", "`URL` of the app (default: the one that serve runs in this folder)")
 	var secret opsSecret
 	secret.define(flags)
 	flags.BoolVar(&call.asJSON, "json", false, "write JSON, one object a line")
@@ -141,7 +141,7 @@ func opsVerbOf(args []string) (verb opsVerb, rest []string, err error) {
 	case found > 0:
 		return verb, rest, nil
 	case len(args) == 0:
-		return verb, nil, &usageError{"ops: say what to do; see ops -help"}
+		return verb, nil, &usageError{"ops: name a verb; see ops -help"}
 	}
 	return verb, nil, &usageError{fmt.Sprintf("ops: unknown %q; see ops -help", args[0])}
 }
@@ -193,7 +193,7 @@ func userName() string {
 	return ""
 }
 
-// servedHere returns the URL of the app that is served in this folder.
+// servedHere returns the URL of the app that runs in this folder.
 func servedHere() (string, error) {
 	project, err := stage.FindProject(".")
 	if err != nil {
@@ -205,15 +205,15 @@ func servedHere() (string, error) {
 	}
 	var served system.Endpoints
 	if err := json.Unmarshal(data, &served); err != nil {
-		return "", fmt.Errorf("read what is served here: %w", err)
+		return "", fmt.Errorf("read endpoints.json: %w", err)
 	}
 	if served.HTTP == "" { // emulators alone
-		return "", fmt.Errorf("%w but emulators in this folder", ops.ErrNotServed)
+		return "", fmt.Errorf("%w in this folder but emulators", ops.ErrNotServed)
 	}
 	return "http://" + served.HTTP, nil
 }
 
-// opsError says what can be done about an error.
+// opsError adds to an error what to do about it.
 func opsError(err error) error {
 	var p *problem.Problem
 	switch {

@@ -22,10 +22,10 @@ const (
 )
 
 const opsSecretUsage = `
-  An app in Azure wants to know who asks:
-    -audience api://...  a token of whoever is signed in (az login, azd auth login)
+  An app in Azure needs one of:
+    -audience api://...  a token of your sign-in (az login, azd auth login)
     ` + opsTokenVariable + `            an access token
-    ` + opsKeyVariable + `              a function key, where the app is set up for keys
+    ` + opsKeyVariable + `              a function key, if the app uses keys
 `
 
 // opsSecret is what lets an operator in, as the flags and the environment say.
@@ -35,9 +35,9 @@ type opsSecret struct {
 }
 
 func (s *opsSecret) define(flags *flag.FlagSet) {
-	flags.StringVar(&s.key, "key", "", "function `key` of the app; others can see it here, so set "+opsKeyVariable+" instead")
-	flags.StringVar(&s.audience, "audience", "", "`audience` of the app, such as api://...: asks with a token of whoever is signed in to Azure; "+
-		"a token that you have goes into "+opsTokenVariable)
+	flags.StringVar(&s.key, "key", "", "function `key` of the app; others can see it on the command line, so set "+opsKeyVariable+" instead")
+	flags.StringVar(&s.audience, "audience", "", "`audience` of the app, such as api://...: uses a token of your Azure sign-in; "+
+		"to use another token, set "+opsTokenVariable)
 }
 
 // open returns what goes with the calls. A token in the environment wins over

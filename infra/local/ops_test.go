@@ -32,7 +32,7 @@ func TestOpsMistakesInTheCall(t *testing.T) {
 		exit int
 		want string
 	}{
-		"nothing":         {nil, exitUsage, "say what to do"},
+		"nothing":         {nil, exitUsage, "name a verb"},
 		"unknown verb":    {[]string{"frobnicate"}, exitUsage, `unknown "frobnicate"`},
 		"no id":           {[]string{"show"}, exitUsage, "ops show: 0 words, want ID"},
 		"id too many":     {[]string{"show", "a", "b"}, exitUsage, "ops show: 2 words, want ID"},
@@ -42,9 +42,9 @@ func TestOpsMistakesInTheCall(t *testing.T) {
 		"no reason":       {[]string{"retry", "t-1"}, exitUsage, "ops retry: -why is required"},
 		"no operator":     {[]string{"giveup", "t-1", "-why", "x", "-by", " "}, exitUsage, "ops giveup: -by is required"},
 		"long reason":     {[]string{"retry", "t-1", "-why", strings.Repeat("x", operate.MaxWhy+1)}, exitUsage, "-why must have up to 1000 characters"},
-		"no URL":          {[]string{"list", "-url", "127.0.0.1:7071"}, exitUsage, `"127.0.0.1:7071" is no URL`},
+		"no URL":          {[]string{"list", "-url", "127.0.0.1:7071"}, exitUsage, `"127.0.0.1:7071" is not a URL`},
 		"none":            {[]string{"list", "-max", "0"}, exitUsage, "-max 0: use 1 or more"},
-		"nobody serves":   {[]string{"list", "-url", closed.URL}, exitError, "nothing is served at " + closed.URL},
+		"nobody serves":   {[]string{"list", "-url", closed.URL}, exitError, "nothing is running at " + closed.URL},
 		"nobody serves it": {[]string{"retry", "t-1", "-why", "x", "-url", closed.URL}, exitError,
 			"start the app with go run ./infra/local serve, or name another with -url URL"},
 	} {
@@ -101,9 +101,9 @@ func TestOpsFindsWhatIsServedHere(t *testing.T) {
 		exit    int
 		out     string
 	}{
-		{"", exitError, "nothing is served in this folder"},
-		{`{"amqp":"127.0.0.1:1"}`, exitError, "nothing is served but emulators"},
-		{`{`, exitError, "read what is served here"},
+		{"", exitError, "nothing is running in this folder"},
+		{`{"amqp":"127.0.0.1:1"}`, exitError, "nothing is running in this folder but emulators"},
+		{`{`, exitError, "read endpoints.json"},
 		{`{"http":"` + strings.TrimPrefix(server.URL, "http://") + `"}`, exitOK, "no transaction is Stuck\n"},
 	} {
 		if c.content != "" {
@@ -145,7 +145,7 @@ func TestOpsListsAllPages(t *testing.T) {
 			more  bool
 		}{"1": {1, true}, "2": {2, true}, "3": {3, false}, "100": {3, false}} {
 			exit, out, errOut := opsRun(t, verb, "-url", server.URL, "-max", max)
-			if lines := strings.Count(out, "x-"); exit != exitOK || lines != c.lines || strings.Contains(out, "and more") != c.more {
+			if lines := strings.Count(out, "x-"); exit != exitOK || lines != c.lines || strings.Contains(out, "there are more") != c.more {
 				t.Errorf("%s -max %s: exit %d, %s%s", verb, max, exit, out, errOut)
 			}
 		}

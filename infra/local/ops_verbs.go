@@ -116,7 +116,7 @@ func (c *opsCall) noteMore(more bool) error {
 	if !more {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.out, "and more; use -max\n")
+	_, err := fmt.Fprintf(c.out, "there are more; use -max\n")
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var errParentDied = errors.New("the go command that started this has died")
+var errParentDied = errors.New("the go command that started this process has died")
 
 // endWithParent ends the context when this process was started by "go run" and
 // the go command has died: kill -9 of "go run" would otherwise leave the system

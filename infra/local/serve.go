@@ -39,21 +39,21 @@ func (f *serveFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.at.HTTP, "http", at.HTTP, "`address` of the function app; port 0 takes a free one")
 	flags.StringVar(&f.at.AMQP, "amqp", at.AMQP, "`address` of Service Bus and Event Hubs")
 	flags.StringVar(&f.at.Cosmos, "cosmos", at.Cosmos, "`address` of Cosmos DB")
-	flags.StringVar(&f.app, "app", "", "staged `folder` to run (default: stage .build/app now)")
+	flags.StringVar(&f.app, "app", "", "staged `folder` to run (default: stages .build/app first)")
 	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
 	defineOpen(flags, &f.at.OpenToNetwork)
 	f.data.define(flags)
 	f.hub.define(flags)
 	f.faults.define(flags)
-	flags.Var(&f.clocks, "clocks", "how far the clock of each instance is off, in `order`, such as 2s,-2s")
-	flags.StringVar(&f.trace, "trace", "", "`file` to which all handlers append their spans, as lines of OTLP in JSON")
-	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only what is serious")
+	flags.Var(&f.clocks, "clocks", "how far each instance's clock is off, as a `list` such as 2s,-2s")
+	flags.StringVar(&f.trace, "trace", "", "`file` for the spans of all handlers, as lines of OTLP in JSON")
+	flags.BoolVar(&f.verbose, "verbose", false, "show the whole log, not only serious lines")
 }
 
 // defineOpen defines the flag without which nothing listens where other machines
 // reach it.
 func defineOpen(flags *flag.FlagSet, open *bool) {
-	flags.BoolVar(open, "open-to-network", false, "allow addresses that other machines reach; they can do anything here then")
+	flags.BoolVar(open, "open-to-network", false, "allow addresses that other machines can reach; those machines can then do anything here")
 }
 
 func checkAddresses(command string, at system.Addresses) error {
@@ -93,7 +93,7 @@ func serve(ctx context.Context, c console) error {
 	f := serveFlags{data: dataFlags{kept: true}}
 	f.define(flags)
 	defineSettings(flags, &f.settings)
-	flags.BoolVar(&f.split, "split", false, "run the backends as an app of their own, on the next free port, as in Azure")
+	flags.BoolVar(&f.split, "split", false, "run the backends as a separate app, on the next free port, as in Azure")
 	if err := parse(c, flags); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func appToRun(ctx context.Context, d *display, named string) (string, error) {
 // seed makes the sample accounts, or tells why it doesn't.
 func (r *running) seed(ctx context.Context, d *display) error {
 	if why := noSamples(r.system.Elsewhere(), r.system.AppSettings().Auth.Mode); why != "" {
-		d.note("no sample accounts are made: %s", why)
+		d.note("making no sample accounts: %s", why)
 		return nil
 	}
 	return workload.Seed(ctx, r.system.Endpoints().BackendsURL())

@@ -13,7 +13,7 @@ import (
 // defineSettings defines the flag for another file with the app's settings than
 // the staged one, such as one that names services in Azure by identity.
 func defineSettings(flags *flag.FlagSet, file *string) {
-	flags.StringVar(file, "settings", "", "local settings `file` to run with, instead of the staged local.settings.json")
+	flags.StringVar(file, "settings", "", "local settings `file` to use instead of the staged local.settings.json")
 }
 
 // checkSettings reads such a file before anything is built or started.
@@ -38,7 +38,7 @@ func showElsewhere(d *display, s *system.System, file string) {
 func noSamples(elsewhere map[string]string, auth settings.AuthMode) string {
 	switch place, ok := elsewhere["CosmosDB"]; {
 	case ok:
-		return "the Cosmos DB at " + place + " keeps what it has"
+		return "the Cosmos DB at " + place + " keeps its own accounts"
 	case auth == settings.AuthEntra:
 		return "the app wants a token"
 	case auth == settings.AuthKeys:

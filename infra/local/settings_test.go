@@ -57,7 +57,7 @@ func TestServeShowsWhatIsElsewhere(t *testing.T) {
 	lines := strings.Join(p.until(t, "Ctrl-C stops everything"), "\n")
 	for _, want := range []string{
 		"CosmosDB                  127.0.0.1:1, not the emulator: " + file,
-		"no sample accounts are made: the Cosmos DB at 127.0.0.1:1 keeps what it has",
+		"no sample accounts are made: the Cosmos DB at 127.0.0.1:1 keeps its own accounts",
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("%q is not in\n%s", want, lines)
@@ -78,7 +78,7 @@ func TestSampleAccountsAreForOurOwnCosmosDB(t *testing.T) {
 		{nil, settings.AuthOff, ""},
 		{hubs, settings.AuthOff, ""},
 		{nil, settings.AuthKeys, "the app wants a key"},
-		{database, settings.AuthOff, "the Cosmos DB at account keeps what it has"},
+		{database, settings.AuthOff, "the Cosmos DB at account keeps its own accounts"},
 		{nil, settings.AuthEntra, "the app wants a token"},
 	} {
 		if got := noSamples(tc.elsewhere, tc.auth); got != tc.want {

@@ -14,7 +14,7 @@ func usage(w io.Writer) error {
 	for _, cmd := range commands() {
 		text += fmt.Sprintf("  %-10s %s\n", cmd.name, cmd.synopsis)
 	}
-	text += "\n  -help      this text; after a command, its flags\n  -version   what this was built from\n"
+	text += "\n  -help      this text; after a command, its flags\n  -version   the version this was built from\n"
 	_, err := io.WriteString(w, text)
 	return err
 }

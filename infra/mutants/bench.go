@@ -108,7 +108,7 @@ func (b *bench) soundness(ctx context.Context, mutants []mutant.Mutant) map[test
 				cmd := exec.CommandContext(ctx, "go", t.args()...)
 				cmd.Dir = b.root
 				if output, err := cmd.CombinedOutput(); err != nil {
-					return fmt.Errorf("the tests of %s fail without any fault: %w\n%s", t.folder, err, output)
+					return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", t.folder, err, output)
 				}
 				return nil
 			})

@@ -53,10 +53,10 @@ func (b *bench) soundChaos(ctx context.Context, local string, flags []string) er
 	defer os.RemoveAll(dir)
 	report, err := b.runChaos(ctx, local, os.Environ(), dir, 1, flags)
 	if err != nil {
-		return fmt.Errorf("chaos without any mutant: %w", err)
+		return fmt.Errorf("chaos without a mutant: %w", err)
 	}
 	if broken := report.broken(); len(broken) > 0 {
-		return fmt.Errorf("chaos without any mutant breaks %s", strings.Join(broken, ", "))
+		return fmt.Errorf("chaos without a mutant breaks %s", strings.Join(broken, ", "))
 	}
 	return nil
 }

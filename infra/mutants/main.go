@@ -43,11 +43,11 @@ type options struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
-	flags.IntVar(&o.parallel, "j", 2, "how many mutants to test at a time")
-	flags.BoolVar(&o.chaos, "chaos", false, "run chaos with those that name an invariant, one after the other, instead of the tests")
-	flags.IntVar(&o.seeds, "seeds", 3, "with -chaos: how many runs a mutant may survive, each with a seed of its own")
+	flags.IntVar(&o.parallel, "j", 2, "how many mutants to test in parallel")
+	flags.BoolVar(&o.chaos, "chaos", false, "instead of the tests, run chaos with each mutant that names an invariant, one by one")
+	flags.IntVar(&o.seeds, "seeds", 3, "with -chaos: how many runs to try on a mutant, each with its own seed")
 	flags.StringVar(&o.only, "only", "", "`regexp` of the names or files of the mutants to try")
-	flags.StringVar(&o.table, "table", "", "`file` to write the results to, as a Markdown table; it keeps what it says of mutants that were not tried")
+	flags.StringVar(&o.table, "table", "", "`file` for the results, a Markdown table; it keeps its rows of mutants not tried")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func choose(o options) ([]mutant.Mutant, error) {
 		return !pattern.MatchString(m.Name) && !pattern.MatchString(m.File) || o.chaos && m.Invariant == "" || !o.chaos && len(m.Tests) == 0
 	})
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("-only %q: there is no such mutant", o.only)
+		return nil, fmt.Errorf("-only %q: no mutant matches", o.only)
 	}
 	return chosen, nil
 }

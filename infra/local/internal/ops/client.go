@@ -21,7 +21,7 @@ import (
 )
 
 // ErrNotServed is returned when nobody answers at the app's address.
-var ErrNotServed = errors.New("nothing is served")
+var ErrNotServed = errors.New("nothing is running")
 
 // maxAnswer bounds what is read of an answer, in bytes: a page of the largest
 // entries, or the largest document.
@@ -48,10 +48,10 @@ type Secret struct {
 func NewClient(app string, secret Secret) (*Client, error) {
 	u, err := url.Parse(app)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%q is no URL of an app; use http://host:port or https://host", app)
+		return nil, fmt.Errorf("%q is not a URL of an app; use http://host:port or https://host", app)
 	}
 	if (secret.Key != "" || secret.Token != nil) && !auth.SafeAddress(u) {
-		return nil, fmt.Errorf("%q: a key or a token must not go there, where anyone on the way could read it; use https", app)
+		return nil, fmt.Errorf("%q: anyone on the way could read a key or a token; use https", app)
 	}
 	base := strings.TrimSuffix(strings.TrimRight(app, "/"), "/api")
 	return &Client{
@@ -177,7 +177,7 @@ func (c *Client) do(ctx context.Context, method, target string, body []byte, int
 		return refusal(resp, data)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%s %s: the answer is not that of Operations: %w", method, target, err)
+		return fmt.Errorf("%s %s: the answer does not come from Operations: %w", method, target, err)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func TestClientTellsRefusals(t *testing.T) {
 
 func TestClientOfAnotherServer(t *testing.T) {
 	client, _ := app(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `<html>`) })
-	if _, err := client.Story(t.Context(), "t-1"); err == nil || !strings.Contains(err.Error(), "not that of Operations") {
+	if _, err := client.Story(t.Context(), "t-1"); err == nil || !strings.Contains(err.Error(), "does not come from Operations") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -24,7 +24,7 @@ func opened(content []byte) ([]byte, error) {
 	}
 	for _, b := range function.Bindings {
 		if strings.EqualFold(b.Type, "httpTrigger") && !strings.EqualFold(b.AuthLevel, "anonymous") {
-			return nil, fmt.Errorf("authLevel %q of an httpTrigger: with tokens it can only be function, written out, or anonymous", b.AuthLevel)
+			return nil, fmt.Errorf("authLevel %q of an httpTrigger: with tokens use function, written out, or anonymous", b.AuthLevel)
 		}
 	}
 	return content, nil

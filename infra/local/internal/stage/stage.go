@@ -51,7 +51,7 @@ const (
 )
 
 // ErrNoModes is returned for Azure on a system whose files have no execute bit.
-var ErrNoModes = errors.New("stage: for azure: Windows keeps no execute bit for the handler, and its zip would have none; " +
+var ErrNoModes = errors.New("stage: for azure: Windows has no execute bit, so the handler's zip would lack it; " +
 	"stage and deploy in WSL, or in CI on Linux")
 
 // Options say what to stage.

@@ -22,7 +22,7 @@ const actsPoll = 200 * time.Millisecond
 type doings map[fault.Point]func(context.Context) error
 
 // errNotNow is returned by an act that had nothing to be done to.
-var errNotNow = errors.New("nothing to do it to at the moment")
+var errNotNow = errors.New("nothing to act on at the moment")
 
 // doings are the acts of an instance.
 func (i *Instance) doings() doings {
@@ -208,7 +208,7 @@ func (a *acts) pause(ctx context.Context, point fault.Point, n uint64) bool {
 // What ends an act that waits for its moment.
 var (
 	errNoLongerPlanned = errors.New("no longer in the plan")
-	errBeside          = errors.New("an act that lasts is under way")
+	errBeside          = errors.New("another act is still under way")
 )
 
 // do does an act; it gives up when the plan has it no longer, and while an act

@@ -31,7 +31,7 @@ type admin struct {
 // everything.
 func startAdmin(address string, in *fault.Injector, log *slog.Logger) (*admin, error) {
 	if host, _, err := net.SplitHostPort(address); err == nil && !door.IsLoopback(host) {
-		return nil, fmt.Errorf("listen %s: not an address of this machine alone; choose another with -admin", address)
+		return nil, fmt.Errorf("listen %s: other machines reach this address; choose another with -admin", address)
 	}
 	l, err := listen(address, "-admin", false)
 	if err != nil {

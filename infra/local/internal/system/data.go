@@ -51,9 +51,9 @@ func withWayOut(err error) error {
 	case errors.Is(err, store.ErrInUse):
 		return fmt.Errorf("%w; stop that process, or %s", err, otherwise)
 	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrNewer), errors.Is(err, store.ErrOlder):
-		return fmt.Errorf("%w; nothing in it was changed: %s", err, otherwise)
+		return fmt.Errorf("%w; the folder is unchanged: %s", err, otherwise)
 	case errors.Is(err, store.ErrDamaged):
-		return fmt.Errorf("%w; nothing in it was changed: move it away to begin with an empty one, or %s", err, otherwise)
+		return fmt.Errorf("%w; the folder is unchanged: move it away to start empty, or %s", err, otherwise)
 	case files.Full(err):
 		return fmt.Errorf("%w; free space and start again, or %s", err, otherwise)
 	default:
@@ -67,7 +67,7 @@ func (d *data) unusable(what string, err error) error {
 	if d.disk == nil {
 		return err
 	}
-	return fmt.Errorf("%w; its state is in %s: move that away to begin with an empty one, or %s", err, d.folder, otherwise)
+	return fmt.Errorf("%w; its state is in %s: move that folder away to start empty, or %s", err, d.folder, otherwise)
 }
 
 // failed is closed when nothing can be kept any more; nil when nothing is to be.
@@ -88,7 +88,7 @@ func (d *data) broken() error {
 	if files.Full(err) {
 		cure = "free space"
 	}
-	return fmt.Errorf("%w; %s and start again: what was acknowledged is there; or %s", err, cure, otherwise)
+	return fmt.Errorf("%w; %s and start again: acknowledged data is safe; or %s", err, cure, otherwise)
 }
 
 // isBroken reports whether nothing can be kept any more.

@@ -92,8 +92,8 @@ func TestUnusableState(t *testing.T) {
 	}
 	for kind, want := range map[error]string{
 		store.ErrInUse:     "stop that process",
-		store.ErrForeign:   "nothing in it was changed",
-		store.ErrNewer:     "nothing in it was changed",
+		store.ErrForeign:   "the folder is unchanged",
+		store.ErrNewer:     "the folder is unchanged",
 		store.ErrDamaged:   "move it away",
 		errors.New("else"): "pass -data DIR",
 	} {
@@ -157,7 +157,7 @@ func wantFull(t *testing.T, err error, begun time.Time) {
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	const cure = "free space and start again: what was acknowledged is there; or pass -data DIR for another folder, or -ephemeral for none"
+	const cure = "free space and start again: acknowledged data is safe; or pass -data DIR for another folder, or -ephemeral for none"
 	if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "nothing can be kept in data any more: ") || !strings.Contains(err.Error(), cure) {
 		t.Errorf("%v, want the folder, the full disk and: %s", err, cure)
 	}

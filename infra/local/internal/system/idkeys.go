@@ -35,7 +35,7 @@ func (d *data) idKeys() (string, error) {
 	}
 	keys := strings.TrimSpace(string(text))
 	if parsed, err := mint.ParseKeys(keys); err != nil || len(parsed) == 0 {
-		return "", fmt.Errorf("%s: the keys of ids %w; remove it, and ids that are not stored yet are forgotten", path, mint.ErrKeys)
+		return "", fmt.Errorf("%s: the keys of ids %w; remove the file, at the price of ids not stored yet", path, mint.ErrKeys)
 	}
 	return keys, nil
 }

@@ -94,8 +94,8 @@ func StartInstance(ctx context.Context, c InstanceConfig) (*Instance, error) {
 // errNoState is returned for an app that reaches its Cosmos DB by identity:
 // identities for data may not make databases and containers (Microsoft Learn,
 // "Connect to Azure Cosmos DB for NoSQL using role-based access control").
-var errNoState = errors.New("the host keeps checkpoints and timers in a Cosmos DB that it needs a connection string for, " +
-	"and the setting CosmosDB has none: pass -state with that of an emulator (cosmosDB in endpoints.json), or use serve, which has one")
+var errNoState = errors.New("the host needs a connection string of a Cosmos DB for its checkpoints and timers, " +
+	"and the setting CosmosDB has none: pass -state with the one of an emulator (cosmosDB in endpoints.json), or use serve")
 
 // startInstance is StartInstance once the runtime's Cosmos DB is known.
 func startInstance(ctx context.Context, c InstanceConfig, env environment, client *azcosmos.Client) (*Instance, error) {

@@ -38,7 +38,7 @@ func checkLocal(address, flag string, open bool) error {
 		return nil
 	}
 	return fmt.Errorf("%s %s: other machines reach this address, and the keys behind it are published: "+
-		"use one of 127.0.0.1, or pass -open-to-network if the network may do anything here", flag, address)
+		"use 127.0.0.1, or pass -open-to-network to let the network do anything here", flag, address)
 }
 
 // callable is how this machine's programs call a listener: one of all addresses

@@ -70,7 +70,7 @@ func ProfileNamed(name string) (Profile, error) {
 			return p, nil
 		}
 	}
-	return Profile{}, fmt.Errorf("there is no profile %q: use %s", name, strings.Join(Profiles(), " or "))
+	return Profile{}, fmt.Errorf("unknown profile %q: use %s", name, strings.Join(Profiles(), " or "))
 }
 
 // Table returns what the profile sets, a line each, for people.

@@ -45,7 +45,7 @@ func (s *System) startBackends(ctx context.Context, app InstanceConfig, env envi
 		return err
 	}
 	if name := env.get(functionsSetting + "0"); name != "" {
-		return fmt.Errorf("split the app: the settings choose its functions already (%s0 is %s)", functionsSetting, name)
+		return fmt.Errorf("split the app: the settings already choose its functions (%s0 is %s)", functionsSetting, name)
 	}
 	app.Name = "backends"
 	app.Settings = s.Settings()

@@ -103,7 +103,7 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%d %s: %s", r.Status, r.T
 
 // ErrUnanswered is in the chain of the error for a request that may have been
 // taken and can't be repeated, since it has neither an id nor a key.
-var ErrUnanswered = errors.New("no answer tells whether it was taken")
+var ErrUnanswered = errors.New("no answer tells whether the request was taken")
 
 // Submit sends a request and repeats it until it is answered for good or ctx
 // ends. A request without an id and a key is repeated as a new one only when
