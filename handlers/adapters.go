@@ -14,7 +14,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
-	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -35,7 +34,6 @@ type adapters struct {
 	tokens   *auth.Tokens // for the backends; nil when they want none
 	backends *backendclient.Client
 	receiver *notify.Webhook // nil when nobody is to be told
-	stores   stores
 }
 
 // gapGroup is the consumer group in which Relay reads what its trigger has
@@ -116,10 +114,6 @@ func (a *adapters) openCosmosDB(credentials *credentials) error {
 	a.database, err = cosmosdb.Open(cosmosdb.Connection{
 		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
 	}, cosmosdb.Options{Database: s.Database, Observe: a.tried, Application: telemetry.Process()})
-	if err != nil {
-		return err
-	}
-	a.stores, err = openStores(a.database)
 	return err
 }
 
@@ -152,16 +146,8 @@ func openBackends(s settings.Settings, tokens *auth.Tokens) (*backendclient.Clie
 		header.Set("X-Functions-Key", b.Key.Reveal())
 	}
 	return backendclient.New(backendclient.Config{
-		Backends: backendURLs(b), Header: header, Token: token, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency,
+		Backends: b.URLs, Header: header, Token: token, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency,
 	}, time.Now)
-}
-
-// backendURLs returns where the backends are, by name.
-func backendURLs(b settings.Backends) map[string]string {
-	return map[string]string{
-		delivery.StepAccount: b.Account, delivery.StepPackage: b.Package, delivery.StepTransportation: b.Transportation,
-		delivery.StepDrone: b.Drone, delivery.StepDelivery: b.Delivery,
-	}
 }
 
 // close closes the connections that were opened.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -22,11 +23,11 @@ func TestIdentityConnections(t *testing.T) {
 				changes = append(changes, name+"__clientId", "00000000-0000-0000-0000-000000000001")
 			}
 		}
-		s, err := settings.Load(environment("http://localhost", changes...))
+		s, err := settings.Load(chosen.Business(), environment("http://localhost", changes...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		app, err := New(s, slog.New(slog.DiscardHandler))
+		app, err := New(chosen.Business(), s, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatalf("credential %q: %v", credential, err)
 		}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
@@ -23,6 +25,7 @@ const answerGrace = 20 * time.Second
 
 // App is the handler with everything behind it. It is safe for concurrent use.
 type App struct {
+	business  business.Business
 	settings  settings.Settings
 	logger    *slog.Logger
 	now       func() time.Time
@@ -43,7 +46,7 @@ type App struct {
 // everything together. The error is about the settings; that a service is out
 // of reach shows with the first call, and in the function Ready. Close must be
 // called.
-func New(s settings.Settings, logger *slog.Logger) (*App, error) {
+func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, error) {
 	signals, closeTelemetry, err := openSignals(s, logger)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,7 @@ func New(s settings.Settings, logger *slog.Logger) (*App, error) {
 	p, err := crashing(s, adapters.ports(clock(s.ClockOffset)))
 	p.signals = signals
 	if err == nil {
-		app, err = assemble(s, logger, p)
+		app, err = assemble(b, s, logger, p)
 	}
 	if err != nil {
 		return nil, errors.Join(err, adapters.close(context.Background()), closeTelemetry(context.Background()))
@@ -66,14 +69,14 @@ func New(s settings.Settings, logger *slog.Logger) (*App, error) {
 }
 
 // assemble builds the app on its ports, which stay their owner's.
-func assemble(s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
+func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
 	p.signals = p.signals.withDefaults()
 	p = p.signals.observed(p, s)
 	writer := ingest.NewWriter(p.producer, ingest.Limits{
 		Events: s.Writer.BatchEvents, Bytes: s.Writer.BatchBytes, Linger: s.Writer.Linger,
 		BufferEvents: s.Writer.BufferEvents, Timeout: s.Budgets.Accept,
 	}, observeFlush(logger, p.signals.flushed(s.Writer)))
-	services, err := newServices(s, logger, p, writer)
+	services, err := newServices(b, s, logger, p, writer)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
@@ -82,10 +85,14 @@ func assemble(s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
 	app := &App{
-		settings: s, logger: logger, now: p.now, services: services, writer: writer, gate: gate, undeliverable: p.undeliverable,
+		business: b, settings: s, logger: logger, now: p.now, services: services, writer: writer, gate: gate, undeliverable: p.undeliverable,
 		readiness: newReadiness(p.checks, p.now, logger),
 	}
-	app.functions = app.running(app.table())
+	backends, err := openBackendsOf(b, s, logger, p)
+	if err != nil {
+		return nil, errors.Join(err, app.Close(context.Background()))
+	}
+	app.functions = app.running(slices.Concat(app.table(), app.backendFunctions(backends)))
 	observer := newObserver(p.signals, s, app.functions, p.now)
 	app.events = customhandler.NewEvents(customhandler.EventConfig{
 		Timeout: s.Budgets.Invocation, Grace: min(answerGrace, (s.Budgets.FunctionTimeout-s.Budgets.Invocation)/2),

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
-	"github.com/fabrikam/drone-delivery/shared/delivery"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -65,13 +66,13 @@ func callerOf(ctx context.Context) string {
 
 // mayOrder refuses a request on an account that isn't the caller's. Without tokens
 // nobody knows whose it is.
-func (a *App) mayOrder(ctx context.Context, r delivery.Request) error {
+func (a *App) mayOrder(ctx context.Context, r business.Request) error {
 	caller, known := ctx.Value(callerKey{}).(auth.Caller)
 	claim := a.settings.Auth.OwnerClaim
-	if !known || claim == "" || r.MayOrder(caller.Accounts) {
+	if !known || claim == "" || r.AccountField == "" || slices.Contains(caller.Accounts, r.Account) {
 		return nil
 	}
-	return problem.New(problem.Forbidden, "ownerId is no account of this caller's: the claim %s of its token doesn't name it", claim)
+	return problem.New(problem.Forbidden, "%s is no account of this caller's: the claim %s of its token doesn't name it", r.AccountField, claim)
 }
 
 // guard returns an endpoint of f behind the gate.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/crash"
-	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -27,21 +27,23 @@ func crashing(s settings.Settings, p ports) (ports, error) {
 // crashEffects are the effects of the app on the outside world, in the form
 // "<port>.<Method>", some with what they are done to. A test holds them to the
 // ports, and has each of them crash.
-func crashEffects() []string {
+func crashEffects(b business.Business) []string {
 	effects := []string{
 		"producer.Send", "requests.CreateIfAbsent", "outside.Create", "checkpoints.Save", "quarantine.Put", "quarantine.Replace",
-		"drones.Create", "drones.Replace", "transactions.Create", "receiver.Post",
+		"transactions.Create", "receiver.Post",
 	}
 	for _, state := range workflow.States {
 		effects = append(effects, "transactions.Replace."+string(state))
 	}
-	for _, container := range []string{"accounts", "packages", "bookings", "assignments", "deliveries"} {
-		effects = append(effects, container+".Create", container+".Replace")
+	for _, backend := range b.Backends {
+		for _, c := range backend.Containers {
+			effects = append(effects, c.Name+".Create", c.Name+".Replace")
+		}
 	}
 	for _, queue := range []workflow.Queue{workflow.QueueDeliveries, workflow.QueueCompensations, workflow.QueueNotifications} {
 		effects = append(effects, "sender.Send."+string(queue))
 	}
-	for _, step := range delivery.Steps().Steps {
+	for _, step := range b.Workflow.Steps {
 		in := workflow.Input{TransactionID: "t", Revision: 1, Request: []byte("{}")}
 		effects = append(effects, callEffect(step.Call(in)))
 		if step.Undo != nil {
@@ -71,8 +73,8 @@ func sendEffect(roles map[string]workflow.Queue, messages []engine.Queued) strin
 }
 
 // listCrashPoints writes the names of all crash points, one a line.
-func listCrashPoints(w io.Writer) error {
-	for _, effect := range crashEffects() {
+func listCrashPoints(b business.Business, w io.Writer) error {
+	for _, effect := range crashEffects(b) {
 		if _, err := fmt.Fprintf(w, "%s%s\n%s%s\n", effect, crash.Before, effect, crash.After); err != nil {
 			return fmt.Errorf("list the crash points: %w", err)
 		}

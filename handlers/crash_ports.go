@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/crash"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
-	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -28,12 +27,10 @@ func withCrashPoints(t *crash.Trigger, p ports, roles map[string]workflow.Queue)
 	p.outside = crashingOutside{p.outside, t}
 	p.checkpoints = crashingCheckpoints{p.checkpoints, t}
 	p.quarantine = crashingQuarantine{p.quarantine, t}
-	p.drones = crashingDrones{p.drones, t}
-	p.accounts = withRecordCrashPoints(t, "accounts", p.accounts)
-	p.packages = withRecordCrashPoints(t, "packages", p.packages)
-	p.bookings = withRecordCrashPoints(t, "bookings", p.bookings)
-	p.assignments = withRecordCrashPoints(t, "assignments", p.assignments)
-	p.deliveries = withRecordCrashPoints(t, "deliveries", p.deliveries)
+	documents := p.documents
+	p.documents = func(container string) business.Documents {
+		return crashingDocuments{documents(container), t, container}
+	}
 	return p
 }
 
@@ -141,34 +138,17 @@ func (c crashingQuarantine) Replace(ctx context.Context, e quarantine.Entry, eta
 	return c.t.Around("quarantine.Replace", func() error { return c.Store.Replace(ctx, e, etag) })
 }
 
-type crashingDrones struct {
-	drone.Store
-	t *crash.Trigger
-}
-
-func (c crashingDrones) Create(ctx context.Context, d drone.Drone) error {
-	return c.t.Around("drones.Create", func() error { return c.Store.Create(ctx, d) })
-}
-
-func (c crashingDrones) Replace(ctx context.Context, d drone.Drone, etag string) error {
-	return c.t.Around("drones.Replace", func() error { return c.Store.Replace(ctx, d, etag) })
-}
-
-// crashingRecords are the documents of one backend.
-type crashingRecords[T any] struct {
-	record.Store[T]
+// crashingDocuments are the documents of a backend's container.
+type crashingDocuments struct {
+	business.Documents
 	t    *crash.Trigger
 	name string
 }
 
-func withRecordCrashPoints[T any](t *crash.Trigger, name string, s record.Store[T]) record.Store[T] {
-	return crashingRecords[T]{s, t, name}
+func (c crashingDocuments) Create(ctx context.Context, partitionKey, id string, doc []byte) (string, error) {
+	return around(c.t, c.name+".Create", func() (string, error) { return c.Documents.Create(ctx, partitionKey, id, doc) })
 }
 
-func (c crashingRecords[T]) Create(ctx context.Context, id string, doc T) (string, error) {
-	return around(c.t, c.name+".Create", func() (string, error) { return c.Store.Create(ctx, id, doc) })
-}
-
-func (c crashingRecords[T]) Replace(ctx context.Context, id string, doc T, etag string) (string, error) {
-	return around(c.t, c.name+".Replace", func() (string, error) { return c.Store.Replace(ctx, id, doc, etag) })
+func (c crashingDocuments) Replace(ctx context.Context, partitionKey, id string, doc []byte, etag string) (string, error) {
+	return around(c.t, c.name+".Replace", func() (string, error) { return c.Documents.Replace(ctx, partitionKey, id, doc, etag) })
 }

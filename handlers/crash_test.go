@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
@@ -42,7 +43,7 @@ func (l *life) start(p ports) {
 	if err := l.app.Close(context.Background()); err != nil {
 		l.t.Fatalf("close: %v", err)
 	}
-	app, err := assemble(l.settings, slog.New(slog.NewJSONHandler(l.log, nil)), p)
+	app, err := assemble(chosen.Business(), l.settings, slog.New(slog.NewJSONHandler(l.log, nil)), p)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -340,7 +341,7 @@ func getStuck(l *life) {
 // passed in one of them.
 func TestEveryCrashPoint(t *testing.T) {
 	unpassed := map[string]bool{}
-	for _, effect := range crashEffects() {
+	for _, effect := range crashEffects(chosen.Business()) {
 		unpassed[effect+crash.Before], unpassed[effect+crash.After] = true, true
 	}
 	var group errgroup.Group
@@ -381,18 +382,18 @@ func (l *life) check(s story) {
 			l.t.Errorf("operation %s is Pending in the end", op.ID)
 		}
 	}
-	checkRecord(l, "package", l.ports.packages, "package-1", s.exists)
-	checkRecord(l, "assignment", l.ports.assignments, "d-1", s.exists)
-	checkRecord(l, "delivery", l.ports.deliveries, "d-1", s.exists)
+	checkRecord(l, "packages", "package-1", s.exists)
+	checkRecord(l, "assignments", "d-1", s.exists)
+	checkRecord(l, "deliveries", "d-1", s.exists)
 	if len(l.queue.TakeDeadLetters()) != 0 {
 		l.t.Error("there are dead letters")
 	}
 }
 
 // checkRecord holds that the effect is there or not, and came into being once.
-func checkRecord[T any](l *life, what string, store record.Store[record.Record[T]], id string, exists bool) {
+func checkRecord(l *life, container, id string, exists bool) {
 	l.t.Helper()
-	r, _, err := store.Read(context.Background(), id)
+	r, _, err := record.Over[record.Record[json.RawMessage]](l.ports.documents(container)).Read(context.Background(), id)
 	if failure.Is(err, failure.NotFound) {
 		err = nil
 	}
@@ -400,7 +401,7 @@ func checkRecord[T any](l *life, what string, store record.Store[record.Record[T
 		l.t.Fatal(err)
 	}
 	if r.Live() != exists {
-		l.t.Errorf("%s: there is %+v, want %t", what, r, exists)
+		l.t.Errorf("%s: there is %+v, want %t", container, r, exists)
 	}
 	created := 0
 	for _, e := range r.Journal {
@@ -409,7 +410,7 @@ func checkRecord[T any](l *life, what string, store record.Store[record.Record[T
 		}
 	}
 	if created > 1 || exists && created == 0 {
-		l.t.Errorf("%s: created %d times", what, created)
+		l.t.Errorf("%s: created %d times", container, created)
 	}
 }
 
@@ -419,7 +420,7 @@ func TestCrashPointsAreThoseOfThePorts(t *testing.T) {
 	harmless := []string{"Read", "Page", "Overdue", "OverdueNotices", "ByState", "Free", "Zone", "Partitions", "Between", "Hub", "Extent"}
 	// Named after more than the method.
 	by := map[string]string{"sender.Send": "sender.Send.", "transactions.Replace": "transactions.Replace.", "caller.Do": "caller."}
-	listed := crashEffects()
+	listed := crashEffects(chosen.Business())
 	var check func(of reflect.Type)
 	check = func(of reflect.Type) {
 		for i := range of.NumField() {

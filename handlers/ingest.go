@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gorilla/mux"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
-	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -31,8 +29,6 @@ const keyHeader = "Idempotency-Key"
 // cancel. No client can send a key with a line break.
 const invocationKey = "invocation\n"
 
-const requestsPath = "deliveryrequests"
-
 // receipt is the body of a 202.
 type receipt struct {
 	TransactionID string `json:"transactionId"`
@@ -45,18 +41,18 @@ type receipt struct {
 }
 
 func (a *App) ingestEndpoints() []endpoint {
-	s := a.services.ingest
+	s, path := a.services.ingest, a.business.Resource
 	return []endpoint{
-		{http.MethodPost, requestsPath, a.accept(func(ctx context.Context, in ingest.Input, _, key string) (ingest.Result, error) {
+		{http.MethodPost, path, a.accept(func(ctx context.Context, in ingest.Input, _, key string) (ingest.Result, error) {
 			return s.Post(ctx, in, key)
 		}, a.request)},
-		{http.MethodPut, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, _ string) (ingest.Result, error) {
+		{http.MethodPut, path + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, _ string) (ingest.Result, error) {
 			return s.Put(ctx, id, in)
 		}, a.request)},
-		{http.MethodPatch, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error) {
+		{http.MethodPatch, path + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error) {
 			return s.Patch(ctx, id, in, key)
 		}, a.change)},
-		{http.MethodDelete, requestsPath + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error) {
+		{http.MethodDelete, path + "/{id}", a.accept(func(ctx context.Context, in ingest.Input, id, key string) (ingest.Result, error) {
 			return s.Delete(ctx, id, in, key)
 		}, nothing)},
 	}
@@ -72,7 +68,7 @@ func (a *App) accept(do func(ctx context.Context, in ingest.Input, id, key strin
 			return err
 		}
 		describe(trace.SpanFromContext(r.Context()), result.TransactionID, result.OperationID)
-		return answerReceipt(w, result)
+		return a.answerReceipt(w, result)
 	})
 }
 
@@ -122,33 +118,25 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// request reads a client's request. It alone knows how far ahead pickups are taken:
-// what was accepted is never refused for that.
 func (a *App) request(ctx context.Context, body []byte) (json.RawMessage, error) {
-	r, err := delivery.Parse(body, a.latestPickup())
+	r, err := a.business.Parse(body, a.settings.Business, a.now())
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mayOrder(ctx, r); err != nil {
-		return nil, err
-	}
-	return r.Canonical()
+	return r.Canonical, a.mayOrder(ctx, r)
 }
 
 func (a *App) change(_ context.Context, body []byte) (json.RawMessage, error) {
-	c, err := delivery.ParseChange(body, a.latestPickup())
-	if err != nil {
-		return nil, err
+	if a.business.ParseChange == nil {
+		return nil, problem.New(problem.Conflict, "what was asked for can't be changed; cancel it and ask again")
 	}
-	return c.Canonical()
+	return a.business.ParseChange(body, a.settings.Business, a.now())
 }
-
-func (a *App) latestPickup() time.Time { return a.now().Add(a.settings.PickupHorizon) }
 
 func nothing(context.Context, []byte) (json.RawMessage, error) { return nil, nil }
 
-func answerReceipt(w http.ResponseWriter, r ingest.Result) error {
-	transaction := fmt.Sprintf("%s/%s/%s", routePrefix, requestsPath, r.TransactionID)
+func (a *App) answerReceipt(w http.ResponseWriter, r ingest.Result) error {
+	transaction := fmt.Sprintf("%s/%s/%s", routePrefix, a.business.Resource, r.TransactionID)
 	operation := transaction + "/operations/" + r.OperationID
 	w.Header().Set("Location", operation)
 	return record.WriteJSON(w, http.StatusAccepted, receipt{r.TransactionID, r.OperationID, r.Repeated, transaction, operation})
@@ -164,8 +152,7 @@ func refusal(err error) problem.Problem {
 		p.Detail = past.Reason
 		p.Extensions = map[string]any{"transactionId": past.TransactionID, "state": past.State}
 	case errors.As(err, &unknown):
-		p.Detail = "it may have been accepted; please repeat it under the same id: PUT " +
-			routePrefix + "/" + requestsPath + "/{transactionId}, or the same " + keyHeader
+		p.Detail = "it may have been accepted; please repeat it under the same id, by PUT or with the same " + keyHeader
 		p.Extensions = map[string]any{"transactionId": unknown.TransactionID, "operationId": unknown.OperationID}
 	case errors.Is(err, ingest.ErrKeyReused):
 		p = *problem.New(problem.KeyReused, "")

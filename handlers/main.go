@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -37,7 +38,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) == 2 && os.Args[1] == "crash-points" {
-		if err := listCrashPoints(os.Stdout); err != nil {
+		if err := listCrashPoints(chosen.Business(), os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(exitFatal)
 		}
@@ -50,13 +51,14 @@ func main() {
 // stdout; stderr has nothing but what ended the handler, since the host takes
 // each of its lines for an error and shows the last three with the crash.
 func run(ctx context.Context, getenv func(string) string, stdout, stderr io.Writer) int {
-	s, err := settings.Load(getenv)
+	b := chosen.Business()
+	s, err := settings.Load(b, getenv)
 	if err != nil {
 		fmt.Fprintf(stderr, "the settings are not usable:\n%v\n", err)
 		return exitFatal
 	}
 	logger := telemetry.NewLogger(stdout, s.LogLevel)
-	app, err := New(s, logger)
+	app, err := New(b, s, logger)
 	if err != nil {
 		fmt.Fprintf(stderr, "the handler can't start: %v\n", err)
 		return exitFatal
@@ -65,7 +67,7 @@ func run(ctx context.Context, getenv func(string) string, stdout, stderr io.Writ
 		fmt.Fprintf(stderr, "the handler can't start: %v\n", errors.Join(err, app.Close(ctx)))
 		return exitFatal
 	}
-	if unknown := s.Functions.Unknown(); len(unknown) > 0 {
+	if unknown := s.Functions.Unknown(b); len(unknown) > 0 {
 		logger.Warn("the settings name functions that there are not; the host ignores them", "functions", unknown)
 	}
 	server := customhandler.Server{Port: s.Port, Handler: app, Logger: logger, Grace: grace, LocalOnly: s.Auth.Mode == settings.AuthOff}

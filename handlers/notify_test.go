@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/notify"
@@ -201,7 +202,7 @@ func TestReceiverOfTheSettings(t *testing.T) {
 		2: slices.Concat(told[2:], []string{"NOTIFY_SIGNING_KEY_PREVIOUS", "whsk_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="}),
 	} {
 		log := &syncBuffer{}
-		s, err := settings.Load(environment("http://localhost", append(changes, "NOTIFY_URL", server.URL+"/hook")...))
+		s, err := settings.Load(chosen.Business(), environment("http://localhost", append(changes, "NOTIFY_URL", server.URL+"/hook")...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +227,7 @@ func TestReceiverOfTheSettings(t *testing.T) {
 // told: a port that holds a nil pointer would be one, too.
 func TestPortOfTheReceiver(t *testing.T) {
 	for wanted, changes := range map[bool][]string{false: nil, true: told} {
-		s, err := settings.Load(environment("http://localhost", changes...))
+		s, err := settings.Load(chosen.Business(), environment("http://localhost", changes...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,10 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/progress"
-	"github.com/fabrikam/drone-delivery/shared/record"
-	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -44,14 +41,19 @@ func newOutage(t *testing.T) (*world, *atomic.Bool) {
 // flights returns the transactions that have a drone, or had one that picked up.
 func (w *world) flights() []string {
 	w.t.Helper()
-	all, err := w.ports.assignments.(*recordtest.Memory[record.Record[drone.Assignment]]).All()
+	all, err := w.containers["assignments"].Memory.All()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	var ids []string
-	for id, a := range all {
+	for _, doc := range all {
+		var a struct {
+			ID      string
+			Content struct{ DroneID string }
+		}
+		decode(w.t, doc, &a)
 		if a.Content.DroneID != "" {
-			ids = append(ids, id)
+			ids = append(ids, a.ID)
 		}
 	}
 	return ids

@@ -38,9 +38,9 @@ func (a *App) progressEndpoints() []endpoint {
 		return answerFresh(w, view)
 	}
 	return append([]endpoint{
-		{http.MethodGet, requestsPath + "/{id}", a.answering(transaction)},
-		{http.MethodGet, requestsPath + "/{id}/operations/{operationId}", a.answering(operation)},
-	}, a.trackingEndpoints()...)
+		{http.MethodGet, a.business.Resource + "/{id}", a.answering(transaction)},
+		{http.MethodGet, a.business.Resource + "/{id}/operations/{operationId}", a.answering(operation)},
+	}, a.viewEndpoints()...)
 }
 
 // knownID returns a variable of the path. What has not the form of an id was

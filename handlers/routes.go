@@ -9,9 +9,9 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/problem"
-	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
@@ -67,19 +67,19 @@ func (f function) methods() []string {
 // Who may call. The backends' callers are our own Schedule and Supervise, which
 // have limits of their own.
 var (
-	clients    = []auth.Role{auth.Client}
-	schedulers = []auth.Role{auth.Scheduler}
-	operators  = []auth.Role{auth.Operator}
-	fleet      = []auth.Role{auth.Scheduler, auth.Operator}
+	clients                = []auth.Role{auth.Client}
+	schedulers             = []auth.Role{auth.Scheduler}
+	operators              = []auth.Role{auth.Operator}
+	schedulersAndOperators = []auth.Role{auth.Scheduler, auth.Operator}
 )
 
-// table is every function of the app.
+// table is every function of the app but those of the backends.
 func (a *App) table() []function {
 	s, q := a.services, a.settings
 	return []function{
-		{name: "Ingest", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id?}", roles: clients, limited: true,
+		{name: "Ingest", trigger: httpTrigger, binding: "req", template: a.business.Resource + "/{id?}", roles: clients, limited: true,
 			endpoints: a.ingestEndpoints()},
-		{name: "Progress", trigger: httpTrigger, binding: "req", template: "deliveryrequests/{id}/{*rest}", roles: clients, limited: true,
+		{name: "Progress", trigger: httpTrigger, binding: "req", template: a.business.Resource + "/{id}/{*rest}", roles: clients, limited: true,
 			endpoints: a.progressEndpoints()},
 		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay},
 		{name: "Schedule", trigger: serviceBusTrigger, binding: "message", source: "%DELIVERIES_QUEUE%",
@@ -95,18 +95,6 @@ func (a *App) table() []function {
 		{name: "DeadLetterNotifications", trigger: serviceBusTrigger, binding: "message", source: "%NOTIFICATIONS_QUEUE%/$deadletterqueue",
 			event: a.heldBack(a.deadNotice(q.NotificationsQueue))},
 		{name: "Sweep", trigger: timerTrigger, binding: "timer", source: "%SWEEP_SCHEDULE%", event: a.sweep},
-		{name: "Accounts", trigger: httpTrigger, binding: "req", template: "account/{id}", roles: schedulers,
-			endpoints: a.backend(s.accounts.Endpoints())},
-		{name: "Packages", trigger: httpTrigger, binding: "req", template: "packages/{*path}", roles: schedulers,
-			endpoints: a.backend(s.packages.Endpoints())},
-		{name: "ThirdPartyDeliveries", trigger: httpTrigger, binding: "req", template: "thirdpartydeliveries/{id}", roles: schedulers,
-			endpoints: a.backend(s.transportation.Endpoints())},
-		{name: "DroneDeliveries", trigger: httpTrigger, binding: "req", template: "dronedeliveries/{id}", roles: schedulers,
-			endpoints: a.backend(s.drones.AssignmentEndpoints())},
-		{name: "Drones", trigger: httpTrigger, binding: "req", template: "drones/{id?}", roles: fleet,
-			endpoints: a.backend(s.drones.DroneEndpoints())},
-		{name: "Deliveries", trigger: httpTrigger, binding: "req", template: "deliveries/{*path}", roles: schedulers,
-			endpoints: a.backend(s.deliveries.Endpoints())},
 		{name: "Operations", trigger: httpTrigger, binding: "req", template: "operations/{*path}", roles: operators, limited: true,
 			endpoints: a.operationsEndpoints()},
 		{name: "Live", trigger: httpTrigger, binding: "req", template: "live", anonymous: true,
@@ -116,8 +104,23 @@ func (a *App) table() []function {
 	}
 }
 
-// backend returns the endpoints of a backend.
-func (a *App) backend(endpoints []record.Endpoint) []endpoint {
+// backendFunctions are the functions of the business's backends.
+func (a *App) backendFunctions(endpoints map[string][]business.Endpoint) []function {
+	var out []function
+	for _, backend := range a.business.Backends {
+		for _, f := range backend.Functions {
+			roles := schedulers
+			if f.Operators {
+				roles = schedulersAndOperators
+			}
+			out = append(out, function{name: f.Name, trigger: httpTrigger, binding: "req", template: f.Route, roles: roles,
+				endpoints: a.answeringAll(endpoints[f.Name])})
+		}
+	}
+	return out
+}
+
+func (a *App) answeringAll(endpoints []business.Endpoint) []endpoint {
 	out := make([]endpoint, len(endpoints))
 	for i, e := range endpoints {
 		out[i] = endpoint{e.Method, e.Path, a.answering(e.Handle)}

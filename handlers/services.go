@@ -8,12 +8,8 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
-	"github.com/fabrikam/drone-delivery/shared/delivery/account"
-	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
-	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
-	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/mint"
@@ -28,23 +24,18 @@ import (
 
 // services are what the functions call.
 type services struct {
-	ingest         *ingest.Service
-	progress       *progress.Service
-	tracking       engine.Caller // of a delivery, by its client
-	relay          *relay.Service
-	engine         *engine.Engine
-	notify         *notify.Service
-	quarantine     *quarantine.Service
-	operate        *operate.Service
-	accounts       *account.Service
-	packages       *parcel.Service
-	transportation *transportation.Service
-	drones         *drone.Service
-	deliveries     *deliveries.Service
+	ingest     *ingest.Service
+	progress   *progress.Service
+	views      engine.Caller // views, asked for by clients
+	relay      *relay.Service
+	engine     *engine.Engine
+	notify     *notify.Service
+	quarantine *quarantine.Service
+	operate    *operate.Service
 }
 
 // newServices builds the services on their ports.
-func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.Log) (services, error) {
+func newServices(b business.Business, s settings.Settings, logger *slog.Logger, p ports, log ingest.Log) (services, error) {
 	definition := delivery.Steps()
 	run, err := newEngine(s, logger, p, &definition)
 	if err != nil {
@@ -58,12 +49,12 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	known := ingest.Known{Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now}
 	out.ingest = ingest.New(ingest.Config{
 		Log: log, Transactions: p.transactions, Known: known,
-		Past: pastOperations(definition), Keep: s.Budgets.DocumentTTL, Now: p.now,
+		Past: pastOperations(b.Workflow), Keep: s.Budgets.DocumentTTL, Now: p.now,
 	})
 	out.progress = progress.New(p.transactions, p.outside, known)
 	// Limits of its own: clients who look take no place, and open no breaker, of
 	// the workflow's.
-	if out.tracking, err = newBackendGuard(s, logger, p.caller); err != nil {
+	if out.views, err = newBackendGuard(s, logger, p.caller); err != nil {
 		return services{}, err
 	}
 	out.engine = run
@@ -73,14 +64,14 @@ func newServices(s settings.Settings, logger *slog.Logger, p ports, log ingest.L
 	})
 	out.operate = operate.New(operate.Config{
 		Transactions: p.transactions, Listing: p.listing, Quarantine: p.quarantine, Operations: run, Waker: run,
-		Definition: &definition, Limits: run.Budgets.Limits(), Now: p.now, Logger: logger,
+		Definition: &b.Workflow, Limits: run.Budgets.Limits(), Now: p.now, Logger: logger,
 	})
 	out.relay = relay.New(relay.Config{
 		Queue: s.DeliveriesQueue, Sender: p.sender, Quarantine: out.quarantine,
 		Checkpoints: p.checkpoints, Reader: p.reader, Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
 		Lost: p.signals.metrics.Lost, Now: p.now, Logger: logger,
 	})
-	return out, out.addBackends(s, p)
+	return out, nil
 }
 
 // newMint returns what makes ids. Without keys it makes one that nobody else has,
@@ -135,25 +126,25 @@ func newEngine(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 	})
 }
 
-// addBackends adds the services behind the steps.
-func (out *services) addBackends(s settings.Settings, p ports) error {
-	keep := s.Budgets.DocumentTTL
-	out.accounts = account.New(p.accounts)
-	// A package and a booking tell no pickup time: they are needed as long as one
-	// may be, of a transaction that takes its time.
-	ahead := s.PickupHorizon + s.Budgets.CompleteBy
-	out.packages = parcel.New(parcel.Config{Retention: keep, Ahead: ahead}, p.packages, p.now)
-	carriers := transportation.Defaults()
-	carriers.DroneReachKm, carriers.Retention, carriers.Ahead = s.CarrierDistanceKm, keep, ahead
-	out.transportation = transportation.New(carriers, p.bookings, p.now)
-	out.deliveries = deliveries.New(deliveries.Config{Retention: keep}, p.deliveries, p.now)
-	fleet := drone.Defaults()
-	fleet.ExpeditedSpeedKmh *= s.Fleet.SpeedKmh / fleet.SpeedKmh
-	fleet.Drones, fleet.Zones, fleet.SpeedKmh = s.Fleet.Drones, s.Fleet.Zones, s.Fleet.SpeedKmh
-	fleet.CapacityKg, fleet.TimeScale, fleet.Retention = s.Fleet.CapacityKg, s.Fleet.TimeScale, keep
-	var err error
-	if out.drones, err = drone.New(fleet, p.assignments, p.drones, p.now); err != nil {
-		return fmt.Errorf("drones: %w", err)
+// openBackendsOf opens the services behind the steps, and returns the endpoints of
+// their functions by name.
+func openBackendsOf(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (map[string][]business.Endpoint, error) {
+	out := map[string][]business.Endpoint{}
+	env := business.Env{
+		Documents: p.documents, Settings: s.Business, Now: p.now, Keep: s.Budgets.DocumentTTL, CompleteBy: s.Budgets.CompleteBy,
+		CallTimeout: s.Budgets.Call, Logger: logger,
 	}
-	return nil
+	for _, backend := range b.Backends {
+		endpoints, err := backend.Open(env)
+		if err == nil && len(endpoints) != len(backend.Functions) {
+			err = fmt.Errorf("it has endpoints for %d functions, not for %d", len(endpoints), len(backend.Functions))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open the backend %s: %w", backend.Name, err)
+		}
+		for i, f := range backend.Functions {
+			out[f.Name] = endpoints[i]
+		}
+	}
+	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -19,7 +20,7 @@ func TestSettingsKnowEveryFunction(t *testing.T) {
 		names = append(names, f.name)
 	}
 	slices.Sort(names)
-	if known := settings.FunctionNames(); !slices.Equal(known, names) {
+	if known := settings.FunctionNames(chosen.Business()); !slices.Equal(known, names) {
 		t.Errorf("settings knows %v, the table has %v", known, names)
 	}
 }
@@ -27,12 +28,12 @@ func TestSettingsKnowEveryFunction(t *testing.T) {
 // TestBackendsAlone starts the real handler as the app of the backends: it has
 // no connection but Cosmos DB's.
 func TestBackendsAlone(t *testing.T) {
-	s, err := settings.Load(environment("http://127.0.0.1:1", "EventHubs", "", "ServiceBus", "",
+	s, err := settings.Load(chosen.Business(), environment("http://127.0.0.1:1", "EventHubs", "", "ServiceBus", "",
 		"AzureFunctionsJobHost__functions__0", "Accounts", "AzureFunctionsJobHost__functions__1", "Ready"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	app, err := New(s, slog.New(slog.DiscardHandler))
+	app, err := New(chosen.Business(), s, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

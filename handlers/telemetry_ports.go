@@ -121,7 +121,7 @@ type address struct {
 
 func newObservedCaller(next engine.Caller, s signals, c settings.Settings) observedCaller {
 	o := observedCaller{next, s, map[string]address{}}
-	for name, base := range backendURLs(c.Backends) {
+	for name, base := range c.Backends.URLs {
 		if u, err := url.Parse(base); err == nil { // the client has judged them
 			o.backends[name] = addressOf(u)
 		}

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -307,7 +308,7 @@ func TestUndoThatIsShutOut(t *testing.T) {
 	if err := r.app.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	app, err := assemble(r.settings, telemetry.NewLogger(r.log, slog.LevelWarn), p)
+	app, err := assemble(chosen.Business(), r.settings, telemetry.NewLogger(r.log, slog.LevelWarn), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,11 +334,11 @@ func TestUndoThatIsShutOut(t *testing.T) {
 // TestPageOfTheMetrics opens the app as it is opened in production.
 func TestPageOfTheMetrics(t *testing.T) {
 	for _, shown := range []string{"true", "false"} {
-		s, err := settings.Load(environment("http://localhost", "PROMETHEUS_METRICS", shown))
+		s, err := settings.Load(chosen.Business(), environment("http://localhost", "PROMETHEUS_METRICS", shown))
 		if err != nil {
 			t.Fatal(err)
 		}
-		app, err := New(s, slog.New(slog.DiscardHandler))
+		app, err := New(chosen.Business(), s, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +364,7 @@ func TestPageOfTheMetrics(t *testing.T) {
 func TestIdentityForTelemetry(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://127.0.0.1:1/v1/traces")
 	for _, id := range []string{"", "00000000-0000-0000-0000-000000000001"} {
-		s, err := settings.Load(environment("http://localhost", "OTLP_AUTH_SCOPE", "https://monitor.azure.com/.default", "OTLP_CLIENT_ID", id))
+		s, err := settings.Load(chosen.Business(), environment("http://localhost", "OTLP_AUTH_SCOPE", "https://monitor.azure.com/.default", "OTLP_CLIENT_ID", id))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +405,7 @@ func TestTelemetryDoesNotFailTheEnd(t *testing.T) {
 	}))
 	defer collector.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", collector.URL)
-	s, err := settings.Load(environment("http://localhost"))
+	s, err := settings.Load(chosen.Business(), environment("http://localhost"))
 	if err != nil {
 		t.Fatal(err)
 	}

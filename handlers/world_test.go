@@ -15,18 +15,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
-	"github.com/fabrikam/drone-delivery/shared/delivery/account"
-	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
-	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
-	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
-	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -53,6 +48,7 @@ type world struct {
 	outside      *workflowtest.Outside
 	quarantine   *quarantinetest.Memory
 	receiver     *receiver
+	containers   map[string]*recordtest.Documents // of the business
 	// undeliverable are the dead letters that no function can be given, by queue.
 	undeliverable map[string][]quarantine.Message
 	down          atomic.Bool  // all ports fail
@@ -85,9 +81,9 @@ func newWorld(t testing.TB, changes ...string) *world {
 // newWorldWith is newWorld with a place for spans and measurements.
 func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 	t.Helper()
-	w := &world{t: t, log: &syncBuffer{}, client: &http.Client{Transport: &http.Transport{}}}
+	w := &world{t: t, log: &syncBuffer{}, client: &http.Client{Transport: &http.Transport{}}, containers: map[string]*recordtest.Documents{}}
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.app.ServeHTTP(rw, r) }))
-	s, err := settings.Load(environment(w.server.URL, changes...))
+	s, err := settings.Load(chosen.Business(), environment(w.server.URL, changes...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +112,7 @@ func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 	w.ports = ports{
 		stores: stores{
 			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints,
-			accounts: memory[account.Account](w), packages: memory[record.Record[parcel.Content]](w),
-			bookings: memory[record.Record[transportation.Booking]](w), assignments: memory[record.Record[drone.Assignment]](w),
-			deliveries: memory[record.Record[deliveries.Content]](w), drones: &dronetest.Memory{Docs: recordtest.Memory[drone.Drone]{Before: w.fault}},
+			documents: w.container,
 		},
 		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, signals: signals, now: w.now,
 		undeliverable: w.undelivered,
@@ -128,7 +122,7 @@ func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 	if s.Notify.On() {
 		w.ports.receiver = w.receiver
 	}
-	if w.app, err = assemble(s, telemetry.NewLogger(w.log, s.LogLevel), w.ports); err != nil {
+	if w.app, err = assemble(chosen.Business(), s, telemetry.NewLogger(w.log, s.LogLevel), w.ports); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -161,7 +155,13 @@ func (w *world) undelivered(ctx context.Context, queue string, keep func(context
 	return kept, nil
 }
 
-func memory[T any](w *world) *recordtest.Memory[T] { return &recordtest.Memory[T]{Before: w.fault} }
+// container returns a container of the business.
+func (w *world) container(name string) business.Documents {
+	if w.containers[name] == nil {
+		w.containers[name] = &recordtest.Documents{Memory: recordtest.Memory[json.RawMessage]{Before: w.fault}}
+	}
+	return w.containers[name]
+}
 
 func (w *world) fault(recordtest.Op, string) recordtest.Fault {
 	if w.down.Load() || w.backendsDown.Load() {

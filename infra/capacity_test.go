@@ -62,7 +62,7 @@ func storage(w *world) []string {
 		const day = 24 * time.Hour
 		lives := s.Budgets.DocumentTTL + day
 		if p.ahead {
-			lives += s.PickupHorizon
+			lives += s.Business.Span("PICKUP_HORIZON_DAYS")
 		}
 		gigabytes := p.bytes * rate * lives.Seconds() / 1e9
 		if name == "requests" { // not ended, but accepted
@@ -113,7 +113,7 @@ func capacityDocument(w *world) []string {
 	}
 	want("zone-redundant", zones)
 	if s, _, err := handlerSettings(w.app("backends").settings); err == nil {
-		want("the simulated fleet", fmt.Sprintf("%s drones, time × %v", grouped(int64(s.Fleet.Drones)), s.Fleet.TimeScale))
+		want("the simulated fleet", fmt.Sprintf("%s drones, time × %v", grouped(int64(s.Business.Whole("FLEET_DRONES"))), s.Business.Decimal("FLIGHT_TIME_SCALE")))
 	}
 	return out
 }

@@ -15,24 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 var databaseChecks = []check{{"database account", databaseAccount}, {"containers", containers}, {"throughput", throughput}}
-
-// filters are the fields, besides id and partition key, that the app's queries
-// compare, by container. TestFiltersAreThoseOfTheQueries holds them to the
-// adapters.
-var filters = map[string][]string{
-	"transactions": {"outbox.at", "state", "wakeAt"},
-	"quarantine":   {"reason", "state", "transactionId"},
-	"packages":     {"ownerId"},
-	"deliveries":   {"ownerId"},
-	"drones":       {"busyUntil", "gap"},
-}
 
 // databaseAccount: the consistency that the code relies on, one region, one
 // database.
@@ -68,7 +58,7 @@ func containers(w *world) []string {
 		}
 		deployed[name] = resource
 	}
-	for _, spec := range cosmosdb.Containers {
+	for _, spec := range cosmosdb.Containers(chosen.Business()) {
 		resource, ok := deployed[spec.Name]
 		if !ok {
 			out = append(out, fmt.Sprintf("the container %s is not deployed", spec.Name))
@@ -83,7 +73,7 @@ func containers(w *world) []string {
 		if ttl != int64(spec.DefaultTTLSeconds) {
 			out = append(out, fmt.Sprintf("%s has defaultTtl %d, not %d", spec.Name, ttl, spec.DefaultTTLSeconds))
 		}
-		out = append(out, indexes(spec.Name, resource)...)
+		out = append(out, indexes(spec, resource)...)
 		for _, unwanted := range []string{"uniqueKeyPolicy", "conflictResolutionPolicy", "analyticalStorageTtl"} {
 			if resource[unwanted] != nil {
 				out = append(out, fmt.Sprintf("%s has a %s", spec.Name, unwanted))
@@ -98,9 +88,9 @@ func containers(w *world) []string {
 
 // indexes: what queries compare is indexed, and nothing else: each path makes
 // every write dearer.
-func indexes(container string, resource map[string]any) []string {
+func indexes(spec cosmosdb.ContainerSpec, resource map[string]any) []string {
 	var want []string
-	for _, field := range filters[container] {
+	for _, field := range spec.Indexed {
 		want = append(want, "/"+strings.ReplaceAll(field, ".", "/")+"/?")
 	}
 	policy, _ := resource["indexingPolicy"].(map[string]any)
@@ -108,7 +98,7 @@ func indexes(container string, resource map[string]any) []string {
 	slices.Sort(included)
 	slices.Sort(want)
 	if !slices.Equal(included, want) || !slices.Equal(pathsOf(policy["excludedPaths"]), []string{"/*"}) || policy["indexingMode"] != "consistent" {
-		return []string{fmt.Sprintf("%s indexes %v without %v, and its queries compare %v", container, included, pathsOf(policy["excludedPaths"]), want)}
+		return []string{fmt.Sprintf("%s indexes %v without %v, and its queries compare %v", spec.Name, included, pathsOf(policy["excludedPaths"]), want)}
 	}
 	return nil
 }
@@ -145,9 +135,9 @@ func throughput(w *world) []string {
 
 var compared = regexp.MustCompile(`c(?:\.([A-Za-z.]+)|\["([A-Za-z]+)"\]) *(?:=|<|>)`)
 
-// TestFiltersAreThoseOfTheQueries drives every adapter that queries against a
-// server that notes the queries.
-func TestFiltersAreThoseOfTheQueries(t *testing.T) {
+// TestIndexesAreThoseOfTheQueries drives every adapter of the system's own that
+// queries against a server that notes the queries.
+func TestIndexesAreThoseOfTheQueries(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string][]string{}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -179,53 +169,29 @@ func TestFiltersAreThoseOfTheQueries(t *testing.T) {
 	queryAll(t, db)
 	mu.Lock()
 	defer mu.Unlock()
-	for container, fields := range filters {
-		if !slices.Equal(got[container], fields) {
-			t.Errorf("%s is queried by %v, and the table says %v", container, got[container], fields)
+	for _, c := range cosmosdb.Containers(business.Business{}) {
+		if !slices.Equal(got[c.Name], c.Indexed) {
+			t.Errorf("%s is queried by %v, and its specification says %v", c.Name, got[c.Name], c.Indexed)
 		}
-	}
-	if len(got) != len(filters) {
-		t.Errorf("queried are %v", slices.Sorted(maps.Keys(got)))
 	}
 }
 
 // emulatorKey is the published key of Microsoft's emulator.
 const emulatorKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 
-// queryAll runs every query that the adapters have.
+// queryAll runs every query that those adapters have.
 func queryAll(t *testing.T, db *cosmosdb.Database) {
 	t.Helper()
 	ctx := context.Background()
-	transactions, err := cosmosdb.NewTransactions(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := cosmosdb.NewQuarantine(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	drones, err := cosmosdb.NewDrones(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	transactions := cosmosdb.NewTransactions(db)
+	entries := cosmosdb.NewQuarantine(db)
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	_, _, err1 := transactions.Overdue(ctx, workflow.At(now), "")
 	_, _, err2 := transactions.OverdueNotices(ctx, workflow.At(now), "")
 	_, _, err3 := transactions.ByState(ctx, workflow.Running, "")
 	_, _, err4 := entries.Page(ctx, quarantine.Filter{Source: "s", Reason: "r", TransactionID: "t", State: "Open"}, "")
-	_, _, err5 := drones.Free(ctx, "zone", drone.Window{}, "")
-	_, _, err6 := drones.Zone(ctx, "zone", "")
-	for _, err := range []error{err1, err2, err3, err4, err5, err6} {
+	for _, err := range []error{err1, err2, err3, err4} {
 		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, container := range []string{cosmosdb.PackagesContainer, cosmosdb.DeliveriesContainer} {
-		records, err := cosmosdb.NewRecords[struct{}](db, container)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := records.Page(ctx, "ownerId", "o", ""); err != nil { // as record.Keeper does for those two
 			t.Fatal(err)
 		}
 	}

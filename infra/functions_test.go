@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fabrikam/drone-delivery/infra/internal/bicep"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -56,11 +57,11 @@ func functionsOfTheApps(w *world) []string {
 		if len(in[function]) != want {
 			out = append(out, fmt.Sprintf("%s runs in %d apps %v, not in %d", function, len(in[function]), in[function], want))
 		}
-		if !slices.Contains(settings.FunctionNames(), function) {
+		if !slices.Contains(settings.FunctionNames(chosen.Business()), function) {
 			out = append(out, fmt.Sprintf("functions/%s is not known to the handler", function))
 		}
 	}
-	for _, function := range settings.FunctionNames() {
+	for _, function := range settings.FunctionNames(chosen.Business()) {
 		if _, ok := w.functions[function]; !ok {
 			out = append(out, fmt.Sprintf("the handler knows %s, and there is no functions/%[1]s", function))
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fabrikam/drone-delivery/infra/internal/bicep"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -82,7 +83,7 @@ func joined(a, b []string) []string {
 // TestUsesOfFunctions holds the table to the handler's: a handler that runs one
 // function alone asks for the connections that the table says.
 func TestUsesOfFunctions(t *testing.T) {
-	for _, function := range settings.FunctionNames() {
+	for _, function := range settings.FunctionNames(chosen.Business()) {
 		u, ok := usesOfFunctions[function]
 		if !ok {
 			t.Errorf("nothing is written down for %s", function)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -50,7 +51,7 @@ var settingsChecks = []check{
 // platform sets, and returns the names that it asked for.
 func handlerSettings(values map[string]string) (settings.Settings, map[string]bool, error) {
 	asked := map[string]bool{}
-	s, err := settings.Load(func(name string) string {
+	s, err := settings.Load(chosen.Business(), func(name string) string {
 		asked[name] = true
 		switch name {
 		case "FUNCTIONS_CUSTOMHANDLER_PORT":

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -30,7 +31,7 @@ func TestSettingsAreTheHandlers(t *testing.T) {
 	w := newWorld(t, deployed(), nil)
 	w.mustSay(t, exitOK, []string{"settings"}, "serve -settings "+filepath.Join(".azure", "dev", settingsFile))
 	_, values := w.written(t)
-	s, err := settings.Load(func(name string) string {
+	s, err := settings.Load(chosen.Business(), func(name string) string {
 		switch name { // set by the host
 		case "FUNCTIONS_CUSTOMHANDLER_PORT":
 			return "1234"

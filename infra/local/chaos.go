@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/chaos"
-	"github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
 
 // chaosFlags are the flags of chaos.
@@ -103,7 +104,7 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	if err := version(&built); err != nil {
 		return chaos.Config{}, err
 	}
-	subject, err := invariant.NewSubject(chosen.Business(), chosen.Trial(), nil)
+	subject, err := invariant.NewSubject(chosen.Business(), chosentrial.Trial(), nil)
 	if err != nil {
 		return chaos.Config{}, err
 	}

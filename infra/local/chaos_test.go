@@ -13,6 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/chaos"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
 )
 
 // Ensure that the promises hold while everything breaks, and that scripts can
@@ -105,11 +106,8 @@ func loseDelivery(ctx context.Context, subject *invariant.Subject, s invariant.S
 	if err != nil {
 		return "", err
 	}
-	container, err := database.Container(cosmosdb.DeliveriesContainer)
-	if err != nil {
-		return "", err
-	}
-	for _, d := range snapshot.Records[cosmosdb.DeliveriesContainer] {
+	container := database.Container(delivery.DeliveriesContainer)
+	for _, d := range snapshot.Records[delivery.DeliveriesContainer] {
 		if d.Live() {
 			return d.ID, container.Delete(ctx, d.ID, d.ID)
 		}

@@ -184,10 +184,7 @@ func (s *served) keep(id string) quarantine.Entry {
 		s.t.Fatal(err)
 	}
 	defer db.Close()
-	entries, err := cosmosdb.NewQuarantine(db)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	entries := cosmosdb.NewQuarantine(db)
 	body, err := engine.Envelope{TransactionID: id, OperationID: "operation-1", Operation: "deliver", AcceptedAt: time.Now(), Body: s.request(1, id)}.Encode()
 	if err != nil {
 		s.t.Fatal(err)

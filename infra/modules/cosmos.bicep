@@ -36,10 +36,10 @@ var containers = [
   { name: 'quarantine', app: 'workflow', partitionKey: '/source', ttl: 2592000, indexed: ['/reason/?', '/state/?', '/transactionId/?'] }
   { name: 'checkpoints', app: 'workflow', partitionKey: '/id', ttl: 0, indexed: [] }
   { name: 'accounts', app: 'backends', partitionKey: '/id', ttl: 0, indexed: [] }
-  { name: 'packages', app: 'backends', partitionKey: '/id', ttl: -1, indexed: ['/ownerId/?'] }
+  { name: 'packages', app: 'backends', partitionKey: '/id', ttl: -1, indexed: ['/account/?'] }
   { name: 'bookings', app: 'backends', partitionKey: '/id', ttl: -1, indexed: [] }
   { name: 'assignments', app: 'backends', partitionKey: '/id', ttl: -1, indexed: [] }
-  { name: 'deliveries', app: 'backends', partitionKey: '/id', ttl: -1, indexed: ['/ownerId/?'] }
+  { name: 'deliveries', app: 'backends', partitionKey: '/id', ttl: -1, indexed: ['/account/?'] }
   { name: 'drones', app: 'backends', partitionKey: '/zone', ttl: 0, indexed: ['/busyUntil/?', '/gap/?'] }
 ]
 

@@ -31,12 +31,18 @@ const (
 	URL          // an address whose content others on the way can't read: https, or this machine
 )
 
-// Values are the values of a business's settings by name: a string for Text,
-// Secret and URL, an int, a float64, a time.Duration. They are read-only.
+// Values are the values of a business's settings by name: a string for Text and
+// URL, an int, a float64, a time.Duration, and what reveals a Secret but doesn't
+// print it. They are read-only.
 type Values map[string]any
 
-// Text returns the value of a Text, Secret or URL.
+// Text returns the value of a Text or URL.
 func (v Values) Text(name string) string { return value[string](v, name) }
+
+// Secret returns the value of a Secret.
+func (v Values) Secret(name string) string {
+	return value[interface{ Reveal() string }](v, name).Reveal()
+}
 
 // Whole returns the value of a Whole.
 func (v Values) Whole(name string) int { return value[int](v, name) }

@@ -3,6 +3,7 @@ package cosmosdb
 import (
 	"context"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
@@ -12,9 +13,8 @@ type Checkpoints struct{ c *Container }
 var _ relay.Checkpoints = (*Checkpoints)(nil)
 
 // NewCheckpoints returns the store of Relay's checkpoints.
-func NewCheckpoints(db *Database) (*Checkpoints, error) {
-	c, err := db.Container(CheckpointsContainer)
-	return &Checkpoints{c}, err
+func NewCheckpoints(db *Database) *Checkpoints {
+	return &Checkpoints{db.Container(CheckpointsContainer)}
 }
 
 // Read returns a checkpoint and its ETag.
@@ -24,13 +24,13 @@ func (s *Checkpoints) Read(ctx context.Context, id string) (relay.Checkpoint, st
 	if err != nil {
 		return c, "", err
 	}
-	err = decode(doc, &c, "read checkpoint", id)
+	err = business.Decode(doc, &c, "read checkpoint", id)
 	return c, etag, err
 }
 
 // Save stores a checkpoint that was read with etag, or a new one.
 func (s *Checkpoints) Save(ctx context.Context, c relay.Checkpoint, etag string) (string, error) {
-	doc, err := encode(c, "save checkpoint", c.ID)
+	doc, err := business.Encode(c, "save checkpoint", c.ID)
 	if err != nil {
 		return "", err
 	}

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
 // DefaultPage is the number of documents in a page unless asked otherwise.
@@ -22,14 +26,11 @@ type Container struct {
 	name string
 }
 
+var _ business.Documents = (*Container)(nil)
+
 // Container returns the container with that name. Whether it exists shows
 // with the first operation.
-func (db *Database) Container(name string) (*Container, error) {
-	if name == "" {
-		return nil, errors.New("open container: no name")
-	}
-	return &Container{db: db, name: name}, nil
-}
+func (db *Database) Container(name string) *Container { return &Container{db: db, name: name} }
 
 // use runs an operation on the container's client.
 func (c *Container) use(operation func(*azcosmos.ContainerClient) error) error {
@@ -109,23 +110,11 @@ func (c *Container) Delete(ctx context.Context, partitionKey, id string) error {
 	return c.judge(ctx, "delete", id, err)
 }
 
-// Query selects documents.
-type Query struct {
-	// Text is the query; it names its parameters with @.
-	Text       string
-	Parameters map[string]any // by name, with the @
-	// PartitionKey limits the query to one partition; nil asks all of them.
-	PartitionKey *string
-	// Continuation is what the previous page gave; "" asks for the first.
-	Continuation string
-	// Max is the largest number of documents in the page; 0 means DefaultPage.
-	Max int
-}
-
 // Page returns a page of what a query selects, in no order, and the
 // continuation of the next page ("" after the last). A page may be empty and
-// still have a continuation.
-func (c *Container) Page(ctx context.Context, q Query) (docs [][]byte, next string, err error) {
+// still have a continuation. Invalid for a continuation that no page gave: people
+// have given it.
+func (c *Container) Page(ctx context.Context, q business.Query) (docs [][]byte, next string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
 	defer cancel()
 	key := azcosmos.NewPartitionKey()
@@ -149,6 +138,10 @@ func (c *Container) Page(ctx context.Context, q Query) (docs [][]byte, next stri
 		r, err = client.NewQueryItemsPager(q.Text, key, options).NextPage(ctx)
 		return err
 	})
+	var answer *azcore.ResponseError
+	if q.Continuation != "" && errors.As(err, &answer) && answer.StatusCode == http.StatusBadRequest {
+		return nil, "", failure.New(failure.Invalid, "query", c.name, errors.New("the continuation is not one of this list"))
+	}
 	if err != nil {
 		return nil, "", c.judge(ctx, "query", "", err)
 	}

@@ -43,10 +43,7 @@ func fakeAccount(t *testing.T, o Options, answer http.HandlerFunc) (*Database, *
 
 func container(t *testing.T, db *Database) *Container {
 	t.Helper()
-	c, err := db.Container("things")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := db.Container("things")
 	return c
 }
 

@@ -3,6 +3,7 @@ package cosmosdb
 import (
 	"context"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/progress"
@@ -20,14 +21,13 @@ var (
 )
 
 // NewOutsideOperations returns the store of those operations.
-func NewOutsideOperations(db *Database) (*OutsideOperations, error) {
-	c, err := db.Container(RequestsContainer)
-	return &OutsideOperations{c}, err
+func NewOutsideOperations(db *Database) *OutsideOperations {
+	return &OutsideOperations{db.Container(RequestsContainer)}
 }
 
 // Create stores an operation unless it is there already.
 func (s *OutsideOperations) Create(ctx context.Context, o workflow.OutsideOperation) error {
-	doc, err := encode(o, "create operation", o.ID)
+	doc, err := business.Encode(o, "create operation", o.ID)
 	if err != nil {
 		return err
 	}
@@ -46,6 +46,6 @@ func (s *OutsideOperations) Read(ctx context.Context, operationID string) (workf
 	if err != nil {
 		return o, err
 	}
-	err = decode(doc, &o, "read operation", id)
+	err = business.Decode(doc, &o, "read operation", id)
 	return o, err
 }

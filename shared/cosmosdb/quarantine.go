@@ -3,6 +3,7 @@ package cosmosdb
 import (
 	"context"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
@@ -13,14 +14,11 @@ type Quarantine struct{ c *Container }
 var _ quarantine.Store = (*Quarantine)(nil)
 
 // NewQuarantine returns the store of the quarantine.
-func NewQuarantine(db *Database) (*Quarantine, error) {
-	c, err := db.Container(QuarantineContainer)
-	return &Quarantine{c}, err
-}
+func NewQuarantine(db *Database) *Quarantine { return &Quarantine{db.Container(QuarantineContainer)} }
 
 // Put stores an entry unless it is there already.
 func (s *Quarantine) Put(ctx context.Context, e quarantine.Entry) error {
-	doc, err := encode(e, "put quarantine entry", e.ID)
+	doc, err := business.Encode(e, "put quarantine entry", e.ID)
 	if err != nil {
 		return err
 	}
@@ -38,13 +36,13 @@ func (s *Quarantine) Read(ctx context.Context, source, id string) (quarantine.En
 	if err != nil {
 		return e, "", err
 	}
-	err = decode(doc, &e, "read quarantine entry", id)
+	err = business.Decode(doc, &e, "read quarantine entry", id)
 	return e, etag, err
 }
 
 // Replace stores an entry that was read with etag.
 func (s *Quarantine) Replace(ctx context.Context, e quarantine.Entry, etag string) error {
-	doc, err := encode(e, "replace quarantine entry", e.ID)
+	doc, err := business.Encode(e, "replace quarantine entry", e.ID)
 	if err != nil {
 		return err
 	}
@@ -57,21 +55,21 @@ const entryWithoutBody = "c.id, c.source, c.sequenceNumber, c.reason, c.detail, 
 
 // Page returns a page of entries.
 func (s *Quarantine) Page(ctx context.Context, f quarantine.Filter, continuation string) ([]quarantine.Entry, string, error) {
-	docs, next, err := s.c.list(ctx, entriesQuery(f, continuation))
+	docs, next, err := s.c.Page(ctx, entriesQuery(f, continuation))
 	if err != nil {
 		return nil, "", err
 	}
 	entries := make([]quarantine.Entry, len(docs))
 	for i, doc := range docs {
-		if err := decode(doc, &entries[i], "read quarantine entry", ""); err != nil {
+		if err := business.Decode(doc, &entries[i], "read quarantine entry", ""); err != nil {
 			return nil, "", err
 		}
 	}
 	return entries, next, nil
 }
 
-func entriesQuery(f quarantine.Filter, continuation string) Query {
-	q := Query{Text: "SELECT * FROM c", Continuation: continuation, Parameters: map[string]any{}}
+func entriesQuery(f quarantine.Filter, continuation string) business.Query {
+	q := business.Query{Text: "SELECT * FROM c", Continuation: continuation, Parameters: map[string]any{}}
 	if f.WithoutBodies {
 		q.Text = "SELECT " + entryWithoutBody + " FROM c"
 	}

@@ -3,6 +3,7 @@ package cosmosdb
 import (
 	"context"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 )
@@ -13,15 +14,12 @@ type Requests struct{ c *Container }
 var _ ingest.Requests = (*Requests)(nil)
 
 // NewRequests returns the store of the requests.
-func NewRequests(db *Database) (*Requests, error) {
-	c, err := db.Container(RequestsContainer)
-	return &Requests{c}, err
-}
+func NewRequests(db *Database) *Requests { return &Requests{db.Container(RequestsContainer)} }
 
 // CreateIfAbsent stores r unless there is one with its id, and returns the
 // stored one.
 func (s *Requests) CreateIfAbsent(ctx context.Context, r ingest.Request) (ingest.Request, error) {
-	doc, err := encode(r, "create request", r.ID)
+	doc, err := business.Encode(r, "create request", r.ID)
 	if err != nil {
 		return ingest.Request{}, err
 	}
@@ -39,6 +37,6 @@ func (s *Requests) Read(ctx context.Context, id string) (ingest.Request, error) 
 	if err != nil {
 		return r, err
 	}
-	err = decode(doc, &r, "read request", id)
+	err = business.Decode(doc, &r, "read request", id)
 	return r, err
 }

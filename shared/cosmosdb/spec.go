@@ -1,16 +1,12 @@
 package cosmosdb
 
-// The containers.
+import "github.com/fabrikam/drone-delivery/shared/business"
+
+// The system's own containers.
 const (
 	TransactionsContainer = "transactions"
 	RequestsContainer     = "requests"
 	QuarantineContainer   = "quarantine"
-	AccountsContainer     = "accounts"
-	PackagesContainer     = "packages"
-	BookingsContainer     = "bookings"
-	AssignmentsContainer  = "assignments"
-	DeliveriesContainer   = "deliveries"
-	DronesContainer       = "drones"
 	CheckpointsContainer  = "checkpoints" // Relay's
 )
 
@@ -24,21 +20,30 @@ type ContainerSpec struct {
 	// it is positive, a document's own ttl counts, be it shorter or longer: requests
 	// and the quarantine follow DOCUMENT_TTL_DAYS, like transactions.
 	DefaultTTLSeconds int
+	// Indexed are the fields, with dots between their parts, that queries compare
+	// besides the id and the partition key.
+	Indexed []string
 }
 
 const thirtyDays = 30 * 24 * 60 * 60
 
-// Containers are all containers of the system. Whoever makes the database
-// (infra/main.bicep, the local runtime) is held to it.
-var Containers = []ContainerSpec{
-	{TransactionsContainer, "/id", -1},
-	{RequestsContainer, "/id", thirtyDays},
-	{QuarantineContainer, "/source", thirtyDays},
-	{AccountsContainer, "/id", 0},
-	{PackagesContainer, "/id", -1},
-	{BookingsContainer, "/id", -1},
-	{AssignmentsContainer, "/id", -1},
-	{DeliveriesContainer, "/id", -1},
-	{DronesContainer, "/zone", 0},
-	{CheckpointsContainer, "/id", 0},
+// Containers returns all containers: the system's own and those of its business.
+// Whoever makes the database (infra/main.bicep, the local runtime) is held to it.
+func Containers(b business.Business) []ContainerSpec {
+	all := []ContainerSpec{
+		{TransactionsContainer, "/id", -1, []string{"outbox.at", "state", "wakeAt"}},
+		{RequestsContainer, "/id", thirtyDays, nil},
+		{QuarantineContainer, "/source", thirtyDays, []string{"reason", "state", "transactionId"}},
+		{CheckpointsContainer, "/id", 0, nil},
+	}
+	for _, backend := range b.Backends {
+		for _, c := range backend.Containers {
+			ttl := 0
+			if c.Expires {
+				ttl = -1
+			}
+			all = append(all, ContainerSpec{c.Name, c.PartitionKey, ttl, c.Indexed})
+		}
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package cosmosdb
 import (
 	"context"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -12,9 +13,8 @@ type Transactions struct{ c *Container }
 var _ workflow.Store = (*Transactions)(nil)
 
 // NewTransactions returns the store of the transactions.
-func NewTransactions(db *Database) (*Transactions, error) {
-	c, err := db.Container(TransactionsContainer)
-	return &Transactions{c}, err
+func NewTransactions(db *Database) *Transactions {
+	return &Transactions{db.Container(TransactionsContainer)}
 }
 
 // Read returns a transaction and its ETag.
@@ -24,7 +24,7 @@ func (s *Transactions) Read(ctx context.Context, id string) (*workflow.Progress,
 		return nil, "", err
 	}
 	p := new(workflow.Progress)
-	if err := decode(doc, p, "read transaction", id); err != nil {
+	if err := business.Decode(doc, p, "read transaction", id); err != nil {
 		return nil, "", err
 	}
 	return p, etag, nil
@@ -32,7 +32,7 @@ func (s *Transactions) Read(ctx context.Context, id string) (*workflow.Progress,
 
 // Create stores a new transaction.
 func (s *Transactions) Create(ctx context.Context, p *workflow.Progress) (string, error) {
-	doc, err := encode(p, "create transaction", p.ID)
+	doc, err := business.Encode(p, "create transaction", p.ID)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func (s *Transactions) Create(ctx context.Context, p *workflow.Progress) (string
 
 // Replace stores a transaction that was read with etag.
 func (s *Transactions) Replace(ctx context.Context, p *workflow.Progress, etag string) (string, error) {
-	doc, err := encode(p, "replace transaction", p.ID)
+	doc, err := business.Encode(p, "replace transaction", p.ID)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (s *Transactions) OverdueNotices(ctx context.Context, before workflow.Insta
 
 // overdue compares instants as strings, as which they are stored in order.
 func (s *Transactions) overdue(ctx context.Context, query string, before workflow.Instant, continuation string) ([]string, string, error) {
-	docs, next, err := s.c.Page(ctx, Query{
+	docs, next, err := s.c.Page(ctx, business.Query{
 		Text: query, Parameters: map[string]any{"@before": before.String()}, Continuation: continuation,
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func idsOf(docs [][]byte, next string) ([]string, string, error) {
 		var found struct {
 			ID string `json:"id"`
 		}
-		if err := decode(doc, &found, "read id of transaction", ""); err != nil {
+		if err := business.Decode(doc, &found, "read id of transaction", ""); err != nil {
 			return nil, "", err
 		}
 		ids[i] = found.ID

@@ -26,8 +26,8 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// business is the definition with the real backends behind the real client.
-type business struct {
+// services is the definition with the real backends behind the real client.
+type services struct {
 	t        *testing.T
 	def      workflow.Definition
 	client   *backendclient.Client
@@ -43,10 +43,10 @@ const request = `{"ownerId":"owner-1","pickup":{"latitude":47.6,"longitude":-122
 	"pickupTime":"2026-01-31T17:00:00Z","deliverBy":"2026-01-31T19:00:00Z","confirmationRequired":"Voice",
 	"packageInfo":{"packageId":"p-1","size":"Small","weightKg":1.5,"tag":"x"}}`
 
-func newBusiness(t *testing.T) *business {
+func newServices(t *testing.T) *services {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC) }
-	b := &business{
+	b := &services{
 		t: t, def: delivery.Steps(),
 		accounts: account.New(&recordtest.Memory[account.Account]{}),
 		packages: &recordtest.Memory[record.Record[parcel.Content]]{},
@@ -93,21 +93,21 @@ func newBusiness(t *testing.T) *business {
 	return b
 }
 
-func (b *business) account(status string) {
+func (b *services) account(status string) {
 	b.t.Helper()
 	if _, err := b.accounts.Put(b.t.Context(), account.Account{ID: "owner-1", Status: status}); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *business) do(call workflow.Call) workflow.Outcome {
+func (b *services) do(call workflow.Call) workflow.Outcome {
 	return b.client.Do(b.t.Context(), engine.Request{
 		TransactionID: b.in.TransactionID, OperationID: "op", Revision: b.in.Revision, Call: call,
 	})
 }
 
 // run makes the calls of the steps that due tells, and keeps their results.
-func (b *business) run(due func(workflow.Step) bool) {
+func (b *services) run(due func(workflow.Step) bool) {
 	b.t.Helper()
 	for _, step := range b.def.Steps {
 		if !due(step) {
@@ -138,7 +138,7 @@ func changes[T any](t *testing.T, store *recordtest.Memory[record.Record[T]]) []
 	return out
 }
 
-func (b *business) wantJournals(packages, bookings, flights, done []record.Change) {
+func (b *services) wantJournals(packages, bookings, flights, done []record.Change) {
 	b.t.Helper()
 	for name, pair := range map[string][2][]record.Change{
 		"package": {changes(b.t, b.packages), packages}, "booking": {changes(b.t, b.bookings), bookings},
@@ -151,7 +151,7 @@ func (b *business) wantJournals(packages, bookings, flights, done []record.Chang
 }
 
 func TestTheBackendsServeTheDefinition(t *testing.T) {
-	b := newBusiness(t)
+	b := newServices(t)
 	b.account(account.Active)
 	created, changed, deleted := record.Created, record.Changed, record.Deleted
 	b.run(all)
@@ -192,7 +192,7 @@ func TestTheBackendsServeTheDefinition(t *testing.T) {
 }
 
 func TestTheAccountDecides(t *testing.T) {
-	b := newBusiness(t)
+	b := newServices(t)
 	step := b.def.Steps[0]
 	if o := b.do(step.Call(b.in)); o.Retry != workflow.RetryNever || o.Effect != workflow.EffectNo || o.Type != "not-found" {
 		t.Errorf("unknown: %+v", o)
@@ -210,7 +210,7 @@ func TestTheAccountDecides(t *testing.T) {
 }
 
 func TestADroneDecides(t *testing.T) {
-	b := newBusiness(t)
+	b := newServices(t)
 	b.account(account.Active)
 	heavy, err := delivery.Parse([]byte(request), time.Time{})
 	if err != nil {
@@ -233,7 +233,7 @@ func TestADroneDecides(t *testing.T) {
 // A request that got past Parse by accident is refused by the first backend
 // that sees it, and has no effect.
 func TestAnUnreadableRequestIsRejected(t *testing.T) {
-	b := newBusiness(t)
+	b := newServices(t)
 	b.in.Request = json.RawMessage(`?`)
 	for _, step := range b.def.Steps {
 		if o := b.do(step.Call(b.in)); o.Retry != workflow.RetryNever || o.Effect != workflow.EffectNo {

@@ -3,7 +3,6 @@ package delivery
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
@@ -53,10 +52,6 @@ type packageBody struct {
 	WeightKg  *float64 `json:"weightKg"`
 	Tag       *string  `json:"tag"`
 }
-
-// MayOrder is the rule that binds a request's account to its caller: whether a
-// caller whom a token names these accounts may order on that of r.
-func (r Request) MayOrder(accounts []string) bool { return slices.Contains(accounts, r.OwnerID) }
 
 // Parse reads a request from JSON. It is strict: unknown fields, fields given
 // twice and names in another case are refused. expedited (false),

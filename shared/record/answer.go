@@ -92,16 +92,16 @@ func AnswerPost[B, A any](check func(B) (A, error), add func(ctx context.Context
 	}
 }
 
-// AnswerList answers a GET of what a customer (query parameter "ownerId") has:
-// 200 with a Page.
-func AnswerList[R, V any](page func(ctx context.Context, ownerID, continuation string) ([]R, string, error), show func(R) V) Handler {
+// AnswerList answers a GET of what an account has, which a query parameter of that
+// name tells: 200 with a Page.
+func AnswerList[R, V any](parameter string, page func(ctx context.Context, account, continuation string) ([]R, string, error), show func(R) V) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		query := r.URL.Query()
-		ownerID := query.Get("ownerId")
-		if !problem.ValidID(ownerID) {
-			return problem.New(problem.Invalid, "query parameter ownerId %s", problem.IDRule)
+		account := query.Get(parameter)
+		if !problem.ValidID(account) {
+			return problem.New(problem.Invalid, "query parameter %s %s", parameter, problem.IDRule)
 		}
-		found, next, err := page(r.Context(), ownerID, query.Get("continuation"))
+		found, next, err := page(r.Context(), account, query.Get("continuation"))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
@@ -23,35 +24,22 @@ const (
 // MaxBody is the largest body that the backends read, in bytes.
 const MaxBody = 64 << 10
 
-// Endpoint is one method of one path. The path is a template of gorilla/mux
-// without a leading slash, such as "packages/{id}".
-type Endpoint struct {
-	Method, Path string
-	Handle       Handler
-	// Log gets what the client is not told of a failure of the service itself.
-	// Nil for no log.
-	Log *slog.Logger
-}
-
-// ServeHTTP answers a request.
-func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	err := e.Handle(w, r)
-	if err == nil {
-		return
-	}
-	p := problem.From(err)
-	if e.Log != nil && p.Status >= http.StatusInternalServerError {
-		e.Log.ErrorContext(r.Context(), "backend failed", telemetry.KeyMethod, e.Method, telemetry.KeyPath, r.URL.Path,
-			telemetry.KeyTransaction, r.Header.Get(HeaderTransaction), telemetry.KeyStatus, p.Status, telemetry.KeyError, err)
-	}
-	problem.Write(w, r, p)
-}
-
-// Mount adds the endpoints to a router, in their order, with a log.
-func Mount(router *mux.Router, log *slog.Logger, endpoints []Endpoint) {
+// Mount adds the endpoints to a router, in their order. log gets what clients are
+// not told of a failure of the service itself.
+func Mount(router *mux.Router, log *slog.Logger, endpoints []business.Endpoint) {
 	for _, e := range endpoints {
-		e.Log = log
-		router.Handle("/"+e.Path, e).Methods(e.Method)
+		router.HandleFunc("/"+e.Path, func(w http.ResponseWriter, r *http.Request) {
+			err := e.Handle(w, r)
+			if err == nil {
+				return
+			}
+			p := problem.From(err)
+			if p.Status >= http.StatusInternalServerError {
+				log.ErrorContext(r.Context(), "backend failed", telemetry.KeyMethod, e.Method, telemetry.KeyPath, r.URL.Path,
+					telemetry.KeyTransaction, r.Header.Get(HeaderTransaction), telemetry.KeyStatus, p.Status, telemetry.KeyError, err)
+			}
+			problem.Write(w, r, p)
+		}).Methods(e.Method)
 	}
 }
 

@@ -58,8 +58,8 @@ type Keeper[T any] struct {
 	Store     Store[Record[T]]
 	Now       func() time.Time
 	Retention time.Duration // 0 means DefaultRetention
-	// Owner tells the customer whom a content belongs to; nil if there is none.
-	Owner func(T) string
+	// Account tells whose a content is; nil if the business has no accounts.
+	Account func(T) string
 	// Needed tells until when a content that is put now may still be changed or
 	// undone; nil, or zero, if nobody knows: then it stays.
 	Needed func(content T, now time.Time) time.Time
@@ -103,7 +103,7 @@ func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, buil
 		if k.Needed != nil {
 			rec.Needed = k.Needed(content, k.Now())
 		}
-		rec.Put(by, change, hash, k.owner(content), content, k.Now(), k.retention())
+		rec.Put(by, change, hash, k.account(content), content, k.Now(), k.retention())
 		return true, nil
 	})
 	return rec, change, err
@@ -161,11 +161,11 @@ func (k *Keeper[T]) buriedBeside(ctx context.Context, rec *Record[T], by By, cha
 	return err == nil, err
 }
 
-// PageOf returns a page of the customer's live records, in no order, and the
+// PageOf returns a page of an account's live records, in no order, and the
 // continuation of the next page ("" after the last). A page may be empty and
 // still have a continuation.
-func (k *Keeper[T]) PageOf(ctx context.Context, ownerID, continuation string) ([]Record[T], string, error) {
-	return k.Store.Page(ctx, "ownerId", ownerID, continuation)
+func (k *Keeper[T]) PageOf(ctx context.Context, account, continuation string) ([]Record[T], string, error) {
+	return k.Store.Page(ctx, AccountField, account, continuation)
 }
 
 func (k *Keeper[T]) retention() time.Duration { return cmp.Or(k.Retention, DefaultRetention) }
@@ -179,9 +179,9 @@ func For[T any](ahead time.Duration) func(T, time.Time) time.Time {
 	return func(_ T, now time.Time) time.Time { return now.Add(ahead) }
 }
 
-func (k *Keeper[T]) owner(content T) string {
-	if k.Owner == nil {
+func (k *Keeper[T]) account(content T) string {
+	if k.Account == nil {
 		return ""
 	}
-	return k.Owner(content)
+	return k.Account(content)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -29,9 +30,9 @@ func newFixture() *fixture {
 	f := &fixture{}
 	f.store.Before = f.script.Before
 	f.keeper = record.Keeper[string]{
-		Store: &f.store,
-		Now:   func() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC) },
-		Owner: func(content string) string { return content },
+		Store:   &f.store,
+		Now:     func() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC) },
+		Account: func(content string) string { return content },
 	}
 	return f
 }
@@ -197,7 +198,7 @@ func TestReadCall(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got record.By
 			router := mux.NewRouter()
-			record.Mount(router, slog.New(slog.DiscardHandler), []record.Endpoint{{Method: "PUT", Path: "things/{id}",
+			record.Mount(router, slog.New(slog.DiscardHandler), []business.Endpoint{{Method: "PUT", Path: "things/{id}",
 				Handle: func(_ http.ResponseWriter, r *http.Request) (err error) {
 					_, got, err = record.ReadCall(r)
 					return err
@@ -235,7 +236,7 @@ func TestFailuresOfTheServiceAreLogged(t *testing.T) {
 		t.Run(tt.err.Error(), func(t *testing.T) {
 			var log strings.Builder
 			router := mux.NewRouter()
-			record.Mount(router, slog.New(slog.NewTextHandler(&log, nil)), []record.Endpoint{{Method: "GET", Path: "x",
+			record.Mount(router, slog.New(slog.NewTextHandler(&log, nil)), []business.Endpoint{{Method: "GET", Path: "x",
 				Handle: func(http.ResponseWriter, *http.Request) error { return tt.err }}})
 			res := httptest.NewRecorder()
 			router.ServeHTTP(res, httptest.NewRequest(http.MethodGet, "/x", nil))

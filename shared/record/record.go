@@ -17,8 +17,9 @@ type Record[T any] struct {
 	// Revision and Hash are of the latest PUT by the live owner.
 	Revision int    `json:"revision,omitempty"`
 	Hash     string `json:"hash,omitempty"`
-	// OwnerID is the customer, for the lists; "" if nothing is live here.
-	OwnerID string `json:"ownerId,omitempty"`
+	// Account is whose it is, for the lists; "" if nothing is live here, or the
+	// business has no accounts.
+	Account string `json:"account,omitempty"`
 	// Content outlives its deletion, for those who ask what it was.
 	Content T `json:"content,omitzero"`
 	// Journal has MaxEntries at most: the latest, and the one that says since when
@@ -37,6 +38,10 @@ type Record[T any] struct {
 	// ever) while something is live of which Needed says nothing.
 	TTL int `json:"ttl,omitempty"`
 }
+
+// AccountField is the field of Account in a stored record, for the indexes of
+// containers whose records are listed.
+const AccountField = "account"
 
 // Change is what a write made of an effect.
 type Change string

@@ -64,8 +64,8 @@ func gone(by By) error {
 }
 
 // Put takes in the content of a PUT that Admit has admitted as change.
-func (r *Record[T]) Put(by By, change Change, hash, ownerID string, content T, now time.Time, retention time.Duration) {
-	r.TransactionID, r.Revision, r.Hash, r.OwnerID = by.TransactionID, by.Revision, hash, ownerID
+func (r *Record[T]) Put(by By, change Change, hash, account string, content T, now time.Time, retention time.Duration) {
+	r.TransactionID, r.Revision, r.Hash, r.Account = by.TransactionID, by.Revision, hash, account
 	r.Content = content
 	r.note(by, change, hash, now)
 	r.Prune(now, retention)
@@ -80,7 +80,7 @@ func (r *Record[T]) Delete(by By, now time.Time, retention time.Duration) bool {
 	if r.TransactionID == by.TransactionID {
 		by.Revision = max(by.Revision, r.Revision)
 		r.note(by, Deleted, r.Hash, now)
-		r.TransactionID, r.Revision, r.Hash, r.OwnerID, r.Needed = "", 0, "", "", time.Time{}
+		r.TransactionID, r.Revision, r.Hash, r.Account, r.Needed = "", 0, "", "", time.Time{}
 	}
 	r.Tombstones = append(r.Tombstones, Tombstone{TransactionID: by.TransactionID, At: now.UTC()})
 	r.Prune(now, retention)

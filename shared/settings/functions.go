@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
 // functionsPrefix is the variable by which a host on a developer's machine runs
@@ -48,7 +50,19 @@ var (
 	usesNothing = uses{}
 )
 
-// functions are all functions of the app.
+// functionsOf are all functions of the app: the system's own, and those that serve
+// the backends.
+func functionsOf(b business.Business) map[string]uses {
+	all := maps.Clone(functions)
+	for _, backend := range b.Backends {
+		for _, f := range backend.Functions {
+			all[f.Name] = uses{cosmosDB: true}
+		}
+	}
+	return all
+}
+
+// functions are the system's own.
 var functions = map[string]uses{
 	"Ingest":                  {eventHubs: true, cosmosDB: true},
 	"Progress":                {cosmosDB: true},
@@ -61,12 +75,6 @@ var functions = map[string]uses{
 	"DeadLetterNotifications": usesQueues,
 	"Sweep":                   usesAll,
 	"Operations":              usesQueues,
-	"Accounts":                {cosmosDB: true},
-	"Packages":                {cosmosDB: true},
-	"ThirdPartyDeliveries":    {cosmosDB: true},
-	"DroneDeliveries":         {cosmosDB: true},
-	"Drones":                  {cosmosDB: true},
-	"Deliveries":              {cosmosDB: true},
 	"Live":                    usesNothing,
 	"Ready":                   usesNothing,
 }
@@ -80,10 +88,11 @@ type Functions []string
 func (f Functions) Has(name string) bool { return len(f) == 0 || slices.Contains(f, name) }
 
 // Unknown returns the names that no function has.
-func (f Functions) Unknown() []string {
+func (f Functions) Unknown(b business.Business) []string {
 	var names []string
+	known := functionsOf(b)
 	for _, name := range f {
-		if _, known := functions[name]; !known {
+		if _, known := known[name]; !known {
 			names = append(names, name)
 		}
 	}
@@ -99,9 +108,9 @@ func (f Functions) String() string {
 }
 
 // use returns the connections that these functions need.
-func (f Functions) use() uses {
+func (f Functions) use(b business.Business) uses {
 	var all uses
-	for name, u := range functions {
+	for name, u := range functionsOf(b) {
 		if f.Has(name) {
 			all.eventHubs = all.eventHubs || u.eventHubs
 			all.serviceBus = all.serviceBus || u.serviceBus
@@ -112,20 +121,21 @@ func (f Functions) use() uses {
 }
 
 // FunctionNames returns the names of all functions, sorted.
-func FunctionNames() []string { return slices.Sorted(maps.Keys(functions)) }
+func FunctionNames(b business.Business) []string { return slices.Sorted(maps.Keys(functionsOf(b))) }
 
 // loadFunctions reads which functions run as the host does: those that are
 // listed, or all without a list, but those that are switched off. Numbers of the
 // list may be missing, and its names are compared without their case. A name that
 // no function has must not end the handler: three ends in a row stop the host.
-func loadFunctions(getenv func(string) string) Functions {
-	list := listedFunctions(getenv)
-	off := slices.DeleteFunc(FunctionNames(), func(name string) bool { return !disabled(getenv, name) })
+func loadFunctions(b business.Business, getenv func(string) string) Functions {
+	names := FunctionNames(b)
+	list := listedFunctions(names, getenv)
+	off := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !disabled(getenv, name) })
 	if len(off) == 0 {
 		return list
 	}
 	if len(list) == 0 {
-		list = FunctionNames()
+		list = names
 	}
 	return slices.DeleteFunc(list, func(name string) bool { return slices.Contains(off, name) })
 }
@@ -137,15 +147,15 @@ func disabled(getenv func(string) string, name string) bool {
 	})
 }
 
-func listedFunctions(getenv func(string) string) Functions {
+func listedFunctions(names []string, getenv func(string) string) Functions {
 	var list Functions
 	for i := range maxFunctions {
 		name := getenv(fmt.Sprint(functionsPrefix, i))
 		if name == "" {
 			continue
 		}
-		if at := slices.IndexFunc(FunctionNames(), func(known string) bool { return strings.EqualFold(known, name) }); at >= 0 {
-			name = FunctionNames()[at]
+		if at := slices.IndexFunc(names, func(known string) bool { return strings.EqualFold(known, name) }); at >= 0 {
+			name = names[at]
 		}
 		list = append(list, name)
 	}

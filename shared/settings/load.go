@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
+	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
 // ports are the variables that carry the handler's port, the newer first.
@@ -17,7 +18,7 @@ var ports = []string{"FUNCTIONS_CUSTOMHANDLER_PORT", "FUNCTIONS_HTTPWORKER_PORT"
 // that is wrong, one line each: the variable, its fault, and what is allowed.
 // No line shows a secret. Connections are read if one of the functions that run
 // here needs them.
-func Load(getenv func(string) string) (Settings, error) {
+func Load(b business.Business, getenv func(string) string) (Settings, error) {
 	var s Settings
 	var errs []error
 	note := func(err error) {
@@ -26,8 +27,8 @@ func Load(getenv func(string) string) (Settings, error) {
 		}
 	}
 	note(s.loadPort(getenv))
-	s.Functions = loadFunctions(getenv)
-	use := s.Functions.use()
+	s.Functions = loadFunctions(b, getenv)
+	use := s.Functions.use(b)
 	for _, c := range []struct {
 		needed bool
 		kind   connectionKind
@@ -44,11 +45,11 @@ func Load(getenv func(string) string) (Settings, error) {
 		}
 	}
 	backends := backendsAt(getenv("WEBSITE_HOSTNAME"))
-	for _, v := range variables {
+	for _, v := range variables(b) {
 		note(v.load(&s, getenv, backends))
 	}
 	if len(errs) == 0 { // rules between values that could not be read say nothing
-		for _, rule := range s.Rules() {
+		for _, rule := range s.Rules(b) {
 			if !rule.Holds {
 				note(errors.New(rule.Text))
 			}

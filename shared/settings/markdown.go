@@ -3,10 +3,12 @@ package settings
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
 // Markdown returns the text of docs/settings.md.
-func Markdown() string {
+func Markdown(of business.Business) string {
 	var b strings.Builder
 	b.WriteString(`# Settings
 
@@ -37,8 +39,8 @@ with it the handler, runs all functions but those NAME for which
 | function | connections |
 |---|---|
 `)
-	for _, name := range FunctionNames() {
-		fmt.Fprintf(&b, "| %s | %s |\n", name, functions[name])
+	for _, name := range FunctionNames(of) {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, functionsOf(of)[name])
 	}
 	b.WriteString(`
 ## Variables
@@ -47,7 +49,7 @@ with it the handler, runs all functions but those NAME for which
 |---|---|---|---|
 `)
 	fmt.Fprintf(&b, "| `%s` | set by the host; then `%s` | a port from 1 to 65535 | where the handler listens |\n", ports[0], ports[1])
-	for _, v := range variables {
+	for _, v := range variables(of) {
 		preset := "`" + v.preset + "`"
 		switch {
 		case v.isBackend():
@@ -58,16 +60,16 @@ with it the handler, runs all functions but those NAME for which
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, preset, v.allowed, v.meaning)
 	}
 	b.WriteString("\n## Rules between them\n\nWith the defaults they read:\n\n")
-	for _, rule := range presets().Rules() {
+	for _, rule := range presets(of).Rules(of) {
 		fmt.Fprintf(&b, "- %s.\n", rule.Text)
 	}
 	return b.String()
 }
 
 // presets returns the defaults of all variables that have one.
-func presets() Settings {
+func presets(b business.Business) Settings {
 	var s Settings
-	for _, v := range variables {
+	for _, v := range variables(b) {
 		if v.preset != "" {
 			if err := v.set(&s, v.preset); err != nil {
 				panic(fmt.Sprintf("the default of %s: %v", v.name, err)) // the tests load every default

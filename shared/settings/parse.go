@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
+	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
 // parser reads one variable into the settings. allowed says in words what it
@@ -84,13 +85,49 @@ func number(value string, from, to float64) (float64, error) {
 	return f, nil
 }
 
-func address(field func(*Settings) *string) parser {
+// backendAddress reads where a backend is.
+func backendAddress(backend string) parser {
 	return parser{"a URL with http or https, without query", func(s *Settings, value string) error {
 		u, err := url.Parse(value)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 			return errors.New("is not such a URL")
 		}
-		*field(s) = strings.TrimRight(value, "/")
+		if s.Backends.URLs == nil {
+			s.Backends.URLs = map[string]string{}
+		}
+		s.Backends.URLs[backend] = strings.TrimRight(value, "/")
+		return nil
+	}}
+}
+
+// ofBusiness reads a setting of the business.
+func ofBusiness(b business.Setting) parser {
+	switch b.Kind {
+	case business.Whole:
+		return among(b.Name, func(field func(*Settings) *int) parser { return whole(field, int(b.Min), int(b.Max)) })
+	case business.Decimal:
+		return among(b.Name, func(field func(*Settings) *float64) parser { return decimal(field, b.Min, b.Max) })
+	case business.Span:
+		return among(b.Name, func(field func(*Settings) *time.Duration) parser { return span(field, b.Unit, b.Min, b.Max) })
+	case business.Secret:
+		return among(b.Name, secret)
+	case business.URL:
+		return among(b.Name, safe)
+	}
+	return among(b.Name, func(field func(*Settings) *string) parser { return text(field, `[^\x00]*`, "a text, or nothing") })
+}
+
+// among is a parser whose value is put among those of the business.
+func among[T any](name string, of func(field func(*Settings) *T) parser) parser {
+	return parser{of(nil).allowed, func(s *Settings, value string) error {
+		var read T
+		if err := of(func(*Settings) *T { return &read }).set(s, value); err != nil {
+			return err
+		}
+		if s.Business == nil {
+			s.Business = business.Values{}
+		}
+		s.Business[name] = read
 		return nil
 	}}
 }

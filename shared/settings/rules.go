@@ -4,43 +4,45 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 )
-
-// Rule is a relation that must hold between settings.
-type Rule struct {
-	// Names are the variables concerned.
-	Names []string
-	// Text is the rule and its reason.
-	Text string
-	// Holds tells whether the settings keep it.
-	Holds bool
-}
 
 // ClockMargin is the difference between the clocks of two machines that leases
 // allow for.
 const ClockMargin = 5 * time.Second
 
-// Rules returns every rule between the settings and whether it holds for s.
-// Load refuses settings that break one.
-func (s Settings) Rules() []Rule {
+// Rules returns every rule between the settings, those of the business among them,
+// and whether it holds for s. Load refuses settings that break one.
+func (s Settings) Rules(of business.Business) []business.Rule {
+	rules := s.ownRules()
+	if of.Rules != nil {
+		rules = append(rules, of.Rules(s.Business)...)
+	}
+	return rules
+}
+
+func (s Settings) ownRules() []business.Rule {
 	b, w := s.Budgets, s.Writer
-	less := func(a string, x time.Duration, than string, y time.Duration, why string) Rule {
-		return Rule{[]string{a, than}, fmt.Sprintf("%s (%v) must be less than %s (%v): %s", a, x, than, y, why), x < y}
+	rule := func(names []string, text string, holds bool) business.Rule {
+		return business.Rule{Names: names, Text: text, Holds: holds}
 	}
-	upTo := func(a string, x time.Duration, than string, y time.Duration, why string) Rule {
-		return Rule{[]string{a, than}, fmt.Sprintf("%s (%v) must not be more than %s (%v): %s", a, x, than, y, why), x <= y}
+	less := func(a string, x time.Duration, than string, y time.Duration, why string) business.Rule {
+		return rule([]string{a, than}, fmt.Sprintf("%s (%v) must be less than %s (%v): %s", a, x, than, y, why), x < y)
 	}
-	return []Rule{
+	upTo := func(a string, x time.Duration, than string, y time.Duration, why string) business.Rule {
+		return rule([]string{a, than}, fmt.Sprintf("%s (%v) must not be more than %s (%v): %s", a, x, than, y, why), x <= y)
+	}
+	return []business.Rule{
 		less("CALL_TIMEOUT_SECONDS", b.Call, "STEP_TIMEOUT_SECONDS", b.Step, "a step needs room for a second attempt"),
 		upTo("CALL_TIMEOUT_SECONDS", b.Call, "BREAKER_DELAY_SECONDS", s.Backends.Breaker.Delay,
 			"the calls from before the opening must have ended when others are tried"),
 		less("STEP_TIMEOUT_SECONDS", b.Step, "INVOCATION_TIMEOUT_SECONDS", b.Invocation, "an invocation runs several steps and saves"),
 		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LEASE_SECONDS", b.Lease, "a runner must have stopped before its lease ends"),
-		{[]string{"CALL_TIMEOUT_SECONDS", "LEASE_SECONDS"}, fmt.Sprintf(
+		rule([]string{"CALL_TIMEOUT_SECONDS", "LEASE_SECONDS"}, fmt.Sprintf(
 			"CALL_TIMEOUT_SECONDS (%v) and %v must be less than LEASE_SECONDS (%v): no call starts that could outlast the lease on another's clock",
-			b.Call, ClockMargin, b.Lease), b.Call+ClockMargin < b.Lease},
+			b.Call, ClockMargin, b.Lease), b.Call+ClockMargin < b.Lease),
 		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout,
 			"the host kills the handler with all its invocations when one takes too long"),
 		upTo("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LOCK_RENEWAL_SECONDS", b.LockRenewal,
@@ -55,33 +57,30 @@ func (s Settings) Rules() []Rule {
 		less("LATER_MAX_SECONDS", b.LaterMax, "QUEUE_TTL_HOURS", b.QueueTTL, "a wake must not expire before it is due"),
 		less("ACCEPT_TIMEOUT_SECONDS", b.Accept, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout, "the client gets our answer, not the host's"),
 		less("WRITER_LINGER_MS", w.Linger, "ACCEPT_TIMEOUT_SECONDS", b.Accept, "a batch must be sent while its callers wait"),
-		{[]string{"DOCUMENT_TTL_DAYS", "HUB_RETENTION_HOURS", "QUEUE_TTL_HOURS"}, fmt.Sprintf(
+		rule([]string{"DOCUMENT_TTL_DAYS", "HUB_RETENTION_HOURS", "QUEUE_TTL_HOURS"}, fmt.Sprintf(
 			"DOCUMENT_TTL_DAYS (%v) must be more than HUB_RETENTION_HOURS and QUEUE_TTL_HOURS together (%v): "+
 				"no message may outlive the document that tells it is a repeat", b.DocumentTTL, b.HubRetention+b.QueueTTL),
-			b.DocumentTTL > b.HubRetention+b.QueueTTL},
-		{[]string{"WRITER_BATCH_EVENTS", "WRITER_BUFFER_EVENTS"}, fmt.Sprintf(
+			b.DocumentTTL > b.HubRetention+b.QueueTTL),
+		rule([]string{"WRITER_BATCH_EVENTS", "WRITER_BUFFER_EVENTS"}, fmt.Sprintf(
 			"WRITER_BATCH_EVENTS (%d) must not be more than WRITER_BUFFER_EVENTS (%d): a batch is filled from the buffer",
-			w.BatchEvents, w.BufferEvents), w.BatchEvents <= w.BufferEvents},
-		{[]string{"FLEET_ZONES", "FLEET_DRONES"}, fmt.Sprintf(
-			"FLEET_ZONES (%d) must not be more than FLEET_DRONES (%d): every zone has a drone",
-			s.Fleet.Zones, s.Fleet.Drones), s.Fleet.Zones <= s.Fleet.Drones},
-		{[]string{"EVENTHUB_CONSUMER_GROUP"},
-			"EVENTHUB_CONSUMER_GROUP must not be $Default: Relay reads there what its trigger has skipped", s.ConsumerGroup != "$Default"},
-		{[]string{"DELIVERIES_QUEUE", "COMPENSATIONS_QUEUE"},
-			"DELIVERIES_QUEUE and COMPENSATIONS_QUEUE must be two queues", s.DeliveriesQueue != s.CompensationsQueue},
-		{[]string{"NOTIFICATIONS_QUEUE"}, "NOTIFICATIONS_QUEUE must be a queue of its own: a receiver that is down must not hold up the others",
-			s.NotificationsQueue != s.DeliveriesQueue && s.NotificationsQueue != s.CompensationsQueue},
-		{[]string{"NOTIFY_URL", "NOTIFY_SIGNING_KEY"}, "NOTIFY_URL needs NOTIFY_SIGNING_KEY: its receiver must be able to tell who sends",
-			!s.Notify.On() || s.Notify.Key.Set()},
-		{[]string{"NOTIFY_SIGNING_KEY"}, "NOTIFY_SIGNING_KEY must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.Key)},
-		{[]string{"NOTIFY_SIGNING_KEY_PREVIOUS"}, "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.PreviousKey)},
-		{[]string{"ID_KEYS"}, "ID_KEYS " + mint.ErrKeys.Error() + ", or nothing", mints(s.IDKeys)},
-		{[]string{"AUTH_MODE", "ID_KEYS"}, "AUTH_MODE other than off needs ID_KEYS where Ingest or Progress run: all instances must know the ids of each other",
-			s.Auth.Mode == AuthOff || s.IDKeys.Set() || !s.Functions.Has("Ingest") && !s.Functions.Has("Progress")},
-		{[]string{"AUTH_MODE", "AUTH_ISSUER"}, "AUTH_MODE entra needs AUTH_ISSUER: tokens are worth nothing without one who signs them",
-			s.Auth.Mode != AuthEntra || s.Auth.Issuer != ""},
-		{[]string{"AUTH_MODE", "AUTH_AUDIENCE"}, "AUTH_MODE entra needs AUTH_AUDIENCE: a token for another system must not open this one",
-			s.Auth.Mode != AuthEntra || len(s.Auth.Audiences) > 0},
+			w.BatchEvents, w.BufferEvents), w.BatchEvents <= w.BufferEvents),
+		rule([]string{"EVENTHUB_CONSUMER_GROUP"},
+			"EVENTHUB_CONSUMER_GROUP must not be $Default: Relay reads there what its trigger has skipped", s.ConsumerGroup != "$Default"),
+		rule([]string{"DELIVERIES_QUEUE", "COMPENSATIONS_QUEUE"},
+			"DELIVERIES_QUEUE and COMPENSATIONS_QUEUE must be two queues", s.DeliveriesQueue != s.CompensationsQueue),
+		rule([]string{"NOTIFICATIONS_QUEUE"}, "NOTIFICATIONS_QUEUE must be a queue of its own: a receiver that is down must not hold up the others",
+			s.NotificationsQueue != s.DeliveriesQueue && s.NotificationsQueue != s.CompensationsQueue),
+		rule([]string{"NOTIFY_URL", "NOTIFY_SIGNING_KEY"}, "NOTIFY_URL needs NOTIFY_SIGNING_KEY: its receiver must be able to tell who sends",
+			!s.Notify.On() || s.Notify.Key.Set()),
+		rule([]string{"NOTIFY_SIGNING_KEY"}, "NOTIFY_SIGNING_KEY must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.Key)),
+		rule([]string{"NOTIFY_SIGNING_KEY_PREVIOUS"}, "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.PreviousKey)),
+		rule([]string{"ID_KEYS"}, "ID_KEYS "+mint.ErrKeys.Error()+", or nothing", mints(s.IDKeys)),
+		rule([]string{"AUTH_MODE", "ID_KEYS"}, "AUTH_MODE other than off needs ID_KEYS where Ingest or Progress run: all instances must know the ids of each other",
+			s.Auth.Mode == AuthOff || s.IDKeys.Set() || !s.Functions.Has("Ingest") && !s.Functions.Has("Progress")),
+		rule([]string{"AUTH_MODE", "AUTH_ISSUER"}, "AUTH_MODE entra needs AUTH_ISSUER: tokens are worth nothing without one who signs them",
+			s.Auth.Mode != AuthEntra || s.Auth.Issuer != ""),
+		rule([]string{"AUTH_MODE", "AUTH_AUDIENCE"}, "AUTH_MODE entra needs AUTH_AUDIENCE: a token for another system must not open this one",
+			s.Auth.Mode != AuthEntra || len(s.Auth.Audiences) > 0),
 		less("LATER_MAX_SECONDS", b.LaterMax, "NOTIFY_HOURS", s.Notify.GiveUpAfter, "a notice is tried more than once"),
 		less("NOTIFY_HOURS", s.Notify.GiveUpAfter, "DOCUMENT_TTL_DAYS", b.DocumentTTL, "a notice must not expire with its transaction unnoticed"),
 	}

@@ -11,6 +11,8 @@ package settings
 import (
 	"log/slog"
 	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
 // Settings is the configuration of the handler. It is read-only after Load and
@@ -41,20 +43,16 @@ type Settings struct {
 	Backends  Backends
 	Budgets   Budgets
 	Writer    Writer
-	Fleet     Fleet
 	Notify    Notify
 	Auth      Auth
 	RateLimit RateLimit
 	Telemetry Telemetry
 
+	// Business are the settings of the business, by name.
+	Business business.Values
+
 	// IDKeys are what ids are minted with, and known by; see package mint.
 	IDKeys Secret
-	// PickupHorizon is how far ahead of now the pickup of a request or a change may
-	// be that a client sends.
-	PickupHorizon time.Duration
-	// CarrierDistanceKm is the distance between pickup and drop-off above which
-	// a third-party carrier is needed.
-	CarrierDistanceKm float64
 	// EventConcurrency is how many events of one function run at once here.
 	EventConcurrency int
 	// CrashPlan and CrashLog are files of fault injection; see package crash.
@@ -66,11 +64,7 @@ type Settings struct {
 
 // Backends says where the steps' services are.
 type Backends struct {
-	Account        string // URLs without a slash at the end
-	Package        string
-	Transportation string
-	Drone          string
-	Delivery       string
+	URLs map[string]string // by backend, without a slash at the end
 	// Key is the function key that goes with every call, if the backends are
 	// functions that want one.
 	Key Secret
@@ -182,14 +176,4 @@ type Writer struct {
 	BatchBytes   int           // so many bytes,
 	Linger       time.Duration // or so long after the first, when nothing is in flight
 	BufferEvents int           // events of one partition that wait at most; more are refused
-}
-
-// Fleet is what the Drone scheduler has.
-type Fleet struct {
-	Drones     int // in all zones together
-	Zones      int
-	SpeedKmh   float64
-	CapacityKg float64
-	// TimeScale multiplies the time of every flight: 1 is real, 0.001 a demo.
-	TimeScale float64
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -40,7 +42,7 @@ func env(changes ...string) func(string) string {
 }
 
 func TestDefaults(t *testing.T) {
-	got, err := settings.Load(env())
+	got, err := settings.Load(chosen.Business(), env())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func TestDefaults(t *testing.T) {
 		EventHub:   "delivery-requests", ConsumerGroup: "relay",
 		DeliveriesQueue: "deliveries", CompensationsQueue: "compensations", NotificationsQueue: "notifications",
 		Database: "fabrikam", SweepSchedule: "*/30 * * * * *", RelayQuiet: 2 * time.Minute,
-		Backends: settings.Backends{Account: own, Package: own, Transportation: own, Drone: own, Delivery: own, Concurrency: 256,
+		Backends: settings.Backends{URLs: map[string]string{"account": own, "package": own, "transportation": own, "drone": own, "delivery": own}, Concurrency: 256,
 			Breaker: settings.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3}},
 		Budgets: settings.Budgets{
 			Call: 2 * time.Second, Step: 10 * time.Second, Invocation: 45 * time.Second,
@@ -63,16 +65,15 @@ func TestDefaults(t *testing.T) {
 			HubRetention: 7 * 24 * time.Hour, QueueTTL: 14 * 24 * time.Hour, Accept: 10 * time.Second, MaxDeliveryCount: 10,
 			CallAttempts: 3, UndoAttempts: 400, DeadLetters: 3,
 		},
-		Writer:            settings.Writer{BatchEvents: 500, BatchBytes: 262_144, BufferEvents: 5000},
-		Fleet:             settings.Fleet{Drones: 1000, Zones: 10, SpeedKmh: 60, CapacityKg: 20, TimeScale: 1},
-		Notify:            settings.Notify{Source: "/fabrikam/drone-delivery", GiveUpAfter: 72 * time.Hour, Concurrency: 16},
-		PickupHorizon:     30 * 24 * time.Hour,
-		CarrierDistanceKm: 40,
-		EventConcurrency:  256,
-		Auth:              settings.Auth{Mode: settings.AuthOff, OwnerClaim: "oid"},
-		RateLimit:         settings.RateLimit{Burst: 100},
-		Telemetry:         settings.Telemetry{TraceRatio: 1},
-		LogLevel:          slog.LevelInfo,
+		Writer: settings.Writer{BatchEvents: 500, BatchBytes: 262_144, BufferEvents: 5000},
+		Business: business.Values{"FLEET_DRONES": 1000, "FLEET_ZONES": 10, "FLEET_SPEED_KMH": 60.0, "FLEET_CAPACITY_KG": 20.0, "FLIGHT_TIME_SCALE": 1.0,
+			"PICKUP_HORIZON_DAYS": 30 * 24 * time.Hour, "CARRIER_DISTANCE_KM": 40.0},
+		Notify:           settings.Notify{Source: "/fabrikam/drone-delivery", GiveUpAfter: 72 * time.Hour, Concurrency: 16},
+		EventConcurrency: 256,
+		Auth:             settings.Auth{Mode: settings.AuthOff, OwnerClaim: "oid"},
+		RateLimit:        settings.RateLimit{Burst: 100},
+		Telemetry:        settings.Telemetry{TraceRatio: 1},
+		LogLevel:         slog.LevelInfo,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(settings.Secret{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -92,9 +93,9 @@ func TestLoadReads(t *testing.T) {
 		{"hours", []string{"COMPLETE_BY_HOURS", "1.5"}, func(s settings.Settings) any { return s.Budgets.CompleteBy }, 90 * time.Minute},
 		{"milliseconds", []string{"WRITER_LINGER_MS", "2.5"}, func(s settings.Settings) any { return s.Writer.Linger }, 2500 * time.Microsecond},
 		{"level", []string{"LOG_LEVEL", "Debug"}, func(s settings.Settings) any { return s.LogLevel }, slog.LevelDebug},
-		{"backend in Azure", []string{"WEBSITE_HOSTNAME", "app.azurewebsites.net"}, func(s settings.Settings) any { return s.Backends.Drone }, "https://app.azurewebsites.net/api"},
-		{"backend on loopback", []string{"WEBSITE_HOSTNAME", "127.0.0.1:80"}, func(s settings.Settings) any { return s.Backends.Drone }, "http://127.0.0.1:80/api"},
-		{"backend elsewhere", []string{"BACKEND_DRONE_URL", "http://drones:9/x/"}, func(s settings.Settings) any { return s.Backends.Drone }, "http://drones:9/x"},
+		{"backend in Azure", []string{"WEBSITE_HOSTNAME", "app.azurewebsites.net"}, func(s settings.Settings) any { return s.Backends.URLs["drone"] }, "https://app.azurewebsites.net/api"},
+		{"backend on loopback", []string{"WEBSITE_HOSTNAME", "127.0.0.1:80"}, func(s settings.Settings) any { return s.Backends.URLs["drone"] }, "http://127.0.0.1:80/api"},
+		{"backend elsewhere", []string{"BACKEND_DRONE_URL", "http://drones:9/x/"}, func(s settings.Settings) any { return s.Backends.URLs["drone"] }, "http://drones:9/x"},
 		{"identity", []string{"ServiceBus", "", "ServiceBus__fullyQualifiedNamespace", "ns.servicebus.windows.net", "ServiceBus__credential", "managedidentity", "ServiceBus__clientId", "c-1"},
 			func(s settings.Settings) any { return s.ServiceBus.String() }, "identity c-1 at ns.servicebus.windows.net"},
 		{"identity for Cosmos DB", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "https://a.documents.azure.com:443/"},
@@ -114,7 +115,7 @@ func TestLoadReads(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := settings.Load(env(test.changes...))
+			s, err := settings.Load(chosen.Business(), env(test.changes...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +130,7 @@ func TestLoadReads(t *testing.T) {
 // allow can be shown and redriven.
 func TestNamesFitTheQuarantine(t *testing.T) {
 	name := "A" + strings.Repeat("._-9", 44) + "zzz"
-	s, err := settings.Load(env("EVENTHUB_NAME", name, "DELIVERIES_QUEUE", name))
+	s, err := settings.Load(chosen.Business(), env("EVENTHUB_NAME", name, "DELIVERIES_QUEUE", name))
 	if err != nil || len(name) != 180 {
 		t.Fatalf("%d: %v", len(name), err)
 	}
@@ -187,7 +188,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := settings.Load(env(test.changes...))
+			_, err := settings.Load(chosen.Business(), env(test.changes...))
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -242,29 +243,29 @@ func TestRules(t *testing.T) {
 		"LATER_MAX_SECONDS (5m0s) must be less than NOTIFY_HOURS":                    {"NOTIFY_HOURS", "0.05"},
 		"NOTIFY_HOURS (720h0m0s) must be less than DOCUMENT_TTL_DAYS":                {"NOTIFY_HOURS", "720"},
 	}
-	ok, err := settings.Load(env())
+	ok, err := settings.Load(chosen.Business(), env())
 	if err != nil {
 		t.Fatal(err)
 	}
 	broken := map[int]bool{}
 	for want, changes := range breaks {
-		_, err := settings.Load(env(changes...))
+		_, err := settings.Load(chosen.Business(), env(changes...))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %s", changes, err, want)
 		}
-		for i, rule := range ok.Rules() {
+		for i, rule := range ok.Rules(chosen.Business()) {
 			if strings.Contains(want, rule.Names[0]) && strings.Contains(want, rule.Names[len(rule.Names)-1]) || strings.HasPrefix(want, rule.Names[0]) {
 				broken[i] = true
 			}
 		}
 	}
-	if len(breaks) != len(ok.Rules()) || len(broken) != len(ok.Rules()) {
-		t.Errorf("%d of %d rules are tested", len(broken), len(ok.Rules()))
+	if len(breaks) != len(ok.Rules(chosen.Business())) || len(broken) != len(ok.Rules(chosen.Business())) {
+		t.Errorf("%d of %d rules are tested", len(broken), len(ok.Rules(chosen.Business())))
 	}
 }
 
 func TestSecretsDoNotPrint(t *testing.T) {
-	s, err := settings.Load(env("BACKEND_KEY", "verysecret"))
+	s, err := settings.Load(chosen.Business(), env("BACKEND_KEY", "verysecret"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestHostJSON(t *testing.T) {
 	if err := json.Unmarshal(data, &host); err != nil {
 		t.Fatal(err)
 	}
-	s, err := settings.Load(env())
+	s, err := settings.Load(chosen.Business(), env())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +331,7 @@ func TestHostJSON(t *testing.T) {
 func TestDocument(t *testing.T) {
 	const path = "../../docs/settings.md"
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(settings.Markdown()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(settings.Markdown(chosen.Business())), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -338,7 +339,7 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(settings.Markdown(), string(have)); diff != "" {
+	if diff := cmp.Diff(settings.Markdown(chosen.Business()), string(have)); diff != "" {
 		t.Errorf("run UPDATE=1 go test ./shared/settings (-want +got):\n%s", diff)
 	}
 }

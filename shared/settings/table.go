@@ -2,7 +2,11 @@ package settings
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
 // variable is one environment variable.
@@ -26,8 +30,26 @@ const (
 )
 
 // variables are all of them but the connections and the port, in the order of
-// docs/settings.md.
-var variables = []variable{
+// docs/settings.md: the system's own, and among them those of its business.
+func variables(b business.Business) []variable {
+	all := slices.Clone(entities)
+	for _, backend := range b.Backends {
+		all = append(all, variable{backendVariable(backend.Name), "", "where the backend " + backend.Name + " is", backendAddress(backend.Name)})
+	}
+	all = append(all, calls...)
+	for _, setting := range b.Settings {
+		all = append(all, variable{setting.Name, setting.Default, setting.Text, ofBusiness(setting)})
+	}
+	return append(all, others...)
+}
+
+// backendVariable names the variable that says where a backend is.
+func backendVariable(name string) string {
+	return "BACKEND_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_URL"
+}
+
+// entities are the variables of what is outside.
+var entities = []variable{
 	{"EVENTHUB_NAME", "delivery-requests", "the event hub of the accepted requests",
 		text(func(s *Settings) *string { return &s.EventHub }, entityName, entityWords)},
 	{"EVENTHUB_CONSUMER_GROUP", "relay", "the consumer group of Relay",
@@ -44,17 +66,10 @@ var variables = []variable{
 		text(func(s *Settings) *string { return &s.SweepSchedule }, ncrontab, "an NCRONTAB expression of six fields")},
 	{"RELAY_QUIET_SECONDS", "120", "how long a partition must be quiet before Sweep's timer hands over what the trigger has skipped in it; longer than the pauses between the trigger's attempts",
 		span(func(s *Settings) *time.Duration { return &s.RelayQuiet }, time.Second, 0.1, 86_400)},
+}
 
-	{"BACKEND_ACCOUNT_URL", "", "where the step account calls",
-		address(func(s *Settings) *string { return &s.Backends.Account })},
-	{"BACKEND_PACKAGE_URL", "", "where the step package calls",
-		address(func(s *Settings) *string { return &s.Backends.Package })},
-	{"BACKEND_TRANSPORTATION_URL", "", "where the step transportation calls",
-		address(func(s *Settings) *string { return &s.Backends.Transportation })},
-	{"BACKEND_DRONE_URL", "", "where the step drone calls",
-		address(func(s *Settings) *string { return &s.Backends.Drone })},
-	{"BACKEND_DELIVERY_URL", "", "where the step delivery calls",
-		address(func(s *Settings) *string { return &s.Backends.Delivery })},
+// calls are those of the calls to the backends, the budgets and the writer.
+var calls = []variable{
 	{"BACKEND_KEY", "", "the function key sent with every call to a backend",
 		secret(func(s *Settings) *Secret { return &s.Backends.Key })},
 	{"BACKEND_AUDIENCE", "", "the audience of the backends: calls carry a token of this app's identity for it; nothing: no token",
@@ -121,22 +136,10 @@ var variables = []variable{
 		span(func(s *Settings) *time.Duration { return &s.Writer.Linger }, time.Millisecond, 0, 1000)},
 	{"WRITER_BUFFER_EVENTS", "5000", "events of one partition that wait at most; more are refused with 503",
 		whole(func(s *Settings) *int { return &s.Writer.BufferEvents }, 1, 1_000_000)},
+}
 
-	{"FLEET_DRONES", "1000", "drones of the fleet",
-		whole(func(s *Settings) *int { return &s.Fleet.Drones }, 1, 1_000_000)},
-	{"FLEET_ZONES", "10", "zones that the fleet is spread over",
-		whole(func(s *Settings) *int { return &s.Fleet.Zones }, 1, 1000)},
-	{"FLEET_SPEED_KMH", "60", "speed of a drone in km/h",
-		decimal(func(s *Settings) *float64 { return &s.Fleet.SpeedKmh }, 1, 1000)},
-	{"FLEET_CAPACITY_KG", "20", "what a drone carries, in kg",
-		decimal(func(s *Settings) *float64 { return &s.Fleet.CapacityKg }, 0.1, 10_000)},
-	{"FLIGHT_TIME_SCALE", "1", "multiplies the time of every flight; 0.001 makes a demo quick",
-		decimal(func(s *Settings) *float64 { return &s.Fleet.TimeScale }, 0.000_001, 10)},
-	{"PICKUP_HORIZON_DAYS", "30", "how far ahead a request's pickupTime may be; what was accepted before is never refused for it",
-		span(func(s *Settings) *time.Duration { return &s.PickupHorizon }, 24*time.Hour, 1, 365)},
-	{"CARRIER_DISTANCE_KM", "40", "distance in km above which a third-party carrier is needed",
-		decimal(func(s *Settings) *float64 { return &s.CarrierDistanceKm }, 0, 40_000)},
-
+// others are who may call, who is told, and how it is watched.
+var others = []variable{
 	{"AUTH_OWNER_CLAIM", "oid", "the claim of a token that names the accounts on which its bearer may order: a text, or a list of them; none: any account",
 		ownerClaim(func(s *Settings) *string { return &s.Auth.OwnerClaim })},
 	{"ID_KEYS", "", "the keys of the ids that are given out, with commas between them, the one that mints first: each a number from 0 to 255, a dot, and 32 bytes in base64; nothing, on a developer's machine only: a key of this process alone",

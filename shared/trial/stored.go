@@ -38,7 +38,7 @@ func Records[T any](s *Stored, container string) (map[string]*record.Record[T], 
 			continue
 		}
 		read := record.Record[T]{
-			ID: r.ID, TransactionID: r.TransactionID, Revision: r.Revision, Hash: r.Hash, OwnerID: r.OwnerID,
+			ID: r.ID, TransactionID: r.TransactionID, Revision: r.Revision, Hash: r.Hash, Account: r.Account,
 			Journal: r.Journal, Tombstones: r.Tombstones, Beside: r.Beside, Needed: r.Needed, TTL: r.TTL,
 		}
 		if len(r.Content) > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
@@ -15,8 +16,8 @@ const MaxName = 200
 
 // Endpoints is the contract: GET answers 200 or 404; PUT {name, status} answers
 // 201 or 200.
-func (s *Service) Endpoints() []record.Endpoint {
-	return []record.Endpoint{
+func (s *Service) Endpoints() []business.Endpoint {
+	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "account/{id}", Handle: record.AnswerGet(s.Get, show)},
 		{Method: http.MethodPut, Path: "account/{id}", Handle: s.put},
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -32,9 +33,9 @@ func detail(rec record.Record[Content]) Detail { return Detail{rec.ID, rec.Conte
 // or 410 by the rules of package record; GET 200 or 404; DELETE 204; the
 // status, the events and the owner of one; a page of a customer's deliveries;
 // POST of a confirmation or a wish for a notice 204, 404 or 409.
-func (s *Service) Endpoints() []record.Endpoint {
-	return []record.Endpoint{
-		{Method: http.MethodGet, Path: "deliveries", Handle: record.AnswerList(s.PageOf, view)},
+func (s *Service) Endpoints() []business.Endpoint {
+	return []business.Endpoint{
+		{Method: http.MethodGet, Path: "deliveries", Handle: record.AnswerList("ownerId", s.PageOf, view)},
 		{Method: http.MethodGet, Path: "deliveries/{id}", Handle: record.AnswerGet(s.Get, detail)},
 		{Method: http.MethodPut, Path: "deliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, view)},
 		{Method: http.MethodDelete, Path: "deliveries/{id}", Handle: record.AnswerDelete(s.Delete)},

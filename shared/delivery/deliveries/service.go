@@ -48,8 +48,8 @@ type Service struct {
 func New(cfg Config, store record.Store[record.Record[Content]], now func() time.Time) *Service {
 	return &Service{now: now, keeper: record.Keeper[Content]{
 		Store: store, Now: now, Retention: cfg.Retention,
-		Owner:  func(c Content) string { return c.OwnerID },
-		Needed: func(c Content, _ time.Time) time.Time { return c.ArriveAt },
+		Account: func(c Content) string { return c.OwnerID },
+		Needed:  func(c Content, _ time.Time) time.Time { return c.ArriveAt },
 	}}
 }
 

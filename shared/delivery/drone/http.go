@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -53,13 +54,13 @@ type HoldView struct {
 // of package record, 409 for a change after the pickup, 422 too-heavy, 429
 // no-drone-free; GET 200 or 404; DELETE 204, or 409 cannot-be-undone from the
 // pickup on; a page of a zone's drones; a drone.
-func (s *Service) Endpoints() []record.Endpoint {
+func (s *Service) Endpoints() []business.Endpoint {
 	return append(s.AssignmentEndpoints(), s.DroneEndpoints()...)
 }
 
 // AssignmentEndpoints are those of the function DroneDeliveries.
-func (s *Service) AssignmentEndpoints() []record.Endpoint {
-	return []record.Endpoint{
+func (s *Service) AssignmentEndpoints() []business.Endpoint {
+	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "dronedeliveries/{id}", Handle: record.AnswerGet(s.Get, show)},
 		{Method: http.MethodPut, Path: "dronedeliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, show)},
 		{Method: http.MethodDelete, Path: "dronedeliveries/{id}", Handle: record.AnswerDelete(s.Delete)},
@@ -67,8 +68,8 @@ func (s *Service) AssignmentEndpoints() []record.Endpoint {
 }
 
 // DroneEndpoints are those of the function Drones.
-func (s *Service) DroneEndpoints() []record.Endpoint {
-	return []record.Endpoint{
+func (s *Service) DroneEndpoints() []business.Endpoint {
+	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "drones", Handle: s.listDrones},
 		{Method: http.MethodGet, Path: "drones/{id}", Handle: record.AnswerGet(s.Drone, s.showDrone)},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -24,9 +25,9 @@ func show(rec record.Record[Content]) Package { return Package{rec.ID, rec.Conte
 // Endpoints is the contract: GET 200 or 404; PUT 201, 200 for a change or a
 // repeat, 409 or 410 by the rules of package record; DELETE 204; a page of a
 // customer's packages; the summary of a customer's month.
-func (s *Service) Endpoints() []record.Endpoint {
-	return []record.Endpoint{
-		{Method: http.MethodGet, Path: "packages", Handle: record.AnswerList(s.PageOf, show)},
+func (s *Service) Endpoints() []business.Endpoint {
+	return []business.Endpoint{
+		{Method: http.MethodGet, Path: "packages", Handle: record.AnswerList("ownerId", s.PageOf, show)},
 		{Method: http.MethodGet, Path: "packages/summary/{id}", Handle: s.summary},
 		{Method: http.MethodGet, Path: "packages/{id}", Handle: record.AnswerGet(s.Get, show)},
 		{Method: http.MethodPut, Path: "packages/{id}", Handle: record.AnswerPut(body.content, s.Put, show)},

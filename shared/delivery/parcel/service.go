@@ -41,7 +41,7 @@ type Service struct{ keeper record.Keeper[Content] }
 func New(cfg Config, store record.Store[record.Record[Content]], now func() time.Time) *Service {
 	return &Service{keeper: record.Keeper[Content]{
 		Store: store, Now: now, Retention: cfg.Retention,
-		Owner: func(c Content) string { return c.OwnerID }, Needed: record.For[Content](cfg.Ahead),
+		Account: func(c Content) string { return c.OwnerID }, Needed: record.For[Content](cfg.Ahead),
 	}}
 }
 

@@ -10,13 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -50,20 +53,14 @@ func adaptersPages[T any](t *testing.T, page func(continuation string) ([]T, str
 func TestAdaptersTransactions(t *testing.T) {
 	db := adaptersOpen(t)
 	workflowtest.StoreSuite(t, func(t *testing.T) workflow.Store {
-		s, err := cosmosdb.NewTransactions(db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := cosmosdb.NewTransactions(db)
 		return s
 	})
 }
 
 func TestAdaptersTransactionsByState(t *testing.T) {
 	db := adaptersOpen(t)
-	s, err := cosmosdb.NewTransactions(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := cosmosdb.NewTransactions(db)
 	begun := time.Now().Truncate(time.Second)
 	at := workflow.At(time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC))
 	stuck := operate.Summary{
@@ -95,7 +92,7 @@ func TestAdaptersTransactionsByState(t *testing.T) {
 	if diff := cmp.Diff([]operate.Summary{stuck, {ID: "t-2", State: workflow.Stuck}}, found); diff != "" {
 		t.Errorf("stuck transactions (-want +got):\n%s", diff)
 	}
-	_, _, err = s.ByState(t.Context(), workflow.Stuck, "of nobody")
+	_, _, err := s.ByState(t.Context(), workflow.Stuck, "of nobody")
 	adaptersKind(t, "page of a continuation of nobody", err, failure.Invalid)
 }
 
@@ -114,12 +111,9 @@ func TestAdaptersPing(t *testing.T) {
 }
 
 func TestAdaptersRequests(t *testing.T) {
-	s, err := cosmosdb.NewRequests(adaptersOpen(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := cosmosdb.NewRequests(adaptersOpen(t))
 	ctx := t.Context()
-	_, err = s.Read(ctx, "t-1")
+	_, err := s.Read(ctx, "t-1")
 	adaptersKind(t, "read of none", err, failure.NotFound)
 	first := ingest.Request{
 		ID: "t-1", TransactionID: "t-1", OperationID: "o-1", Operation: workflow.OperationDeliver,
@@ -141,16 +135,10 @@ func TestAdaptersRequests(t *testing.T) {
 
 func TestAdaptersOutsideOperations(t *testing.T) {
 	db := adaptersOpen(t)
-	s, err := cosmosdb.NewOutsideOperations(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests, err := cosmosdb.NewRequests(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := cosmosdb.NewOutsideOperations(db)
+	requests := cosmosdb.NewRequests(db)
 	ctx := t.Context()
-	_, err = s.Read(ctx, "o-9")
+	_, err := s.Read(ctx, "o-9")
 	adaptersKind(t, "read of none", err, failure.NotFound)
 	at := workflow.At(time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC))
 	first := workflow.OutsideOperation{
@@ -180,37 +168,32 @@ func TestAdaptersOutsideOperations(t *testing.T) {
 
 func TestAdaptersQuarantine(t *testing.T) {
 	quarantinetest.StoreSuite(t, func(t *testing.T) quarantine.Store {
-		s, err := cosmosdb.NewQuarantine(adaptersOpen(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := cosmosdb.NewQuarantine(adaptersOpen(t))
 		return s
 	})
 }
 
-// adaptersThing is a backend's document without an id of its own.
+// adaptersThing is a backend's document.
 type adaptersThing struct {
+	ID      string          `json:"id"`
 	OwnerID string          `json:"ownerId"`
 	Raw     json.RawMessage `json:"raw,omitempty"`
 }
 
 func TestAdaptersRecords(t *testing.T) {
-	s, err := cosmosdb.NewRecords[adaptersThing](adaptersOpen(t), cosmosdb.DeliveriesContainer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := record.Over[adaptersThing](adaptersOpen(t).Container(delivery.DeliveriesContainer))
 	ctx := t.Context()
-	_, _, err = s.Read(ctx, "a")
+	_, _, err := s.Read(ctx, "a")
 	adaptersKind(t, "read of none", err, failure.NotFound)
-	_, err = s.Replace(ctx, "a", adaptersThing{}, `"1"`)
+	_, err = s.Replace(ctx, "a", adaptersThing{ID: "a"}, `"1"`)
 	adaptersKind(t, "replace of none", err, failure.NotFound)
 
-	thing := adaptersThing{OwnerID: "ann", Raw: json.RawMessage(`{"html":"<&>","n":12.50,"z":null,"a":[]}`)}
+	thing := adaptersThing{ID: "a", OwnerID: "ann", Raw: json.RawMessage(`{"html":"<&>","n":12.50,"z":null,"a":[]}`)}
 	etag, err := s.Create(ctx, "a", thing)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Create(ctx, "a", adaptersThing{})
+	_, err = s.Create(ctx, "a", adaptersThing{ID: "a"})
 	adaptersKind(t, "second create", err, failure.Conflict)
 	got, read, err := s.Read(ctx, "a")
 	if diff := cmp.Diff(thing, got); err != nil || diff != "" || read != etag || etag == "" {
@@ -222,7 +205,7 @@ func TestAdaptersRecords(t *testing.T) {
 	if err != nil || next == etag {
 		t.Fatalf("replace: ETag %q after %q, %v", next, etag, err)
 	}
-	_, err = s.Replace(ctx, "a", adaptersThing{}, etag)
+	_, err = s.Replace(ctx, "a", adaptersThing{ID: "a"}, etag)
 	adaptersKind(t, "replace with the old ETag", err, failure.Conflict)
 	if got, _, err := s.Read(ctx, "a"); err != nil || got.OwnerID != "bob" {
 		t.Errorf("after a refused replace: %+v, %v", got, err)
@@ -231,17 +214,14 @@ func TestAdaptersRecords(t *testing.T) {
 
 // A list of more than a page comes whole, through pages of several ranges.
 func TestAdaptersRecordsInPages(t *testing.T) {
-	s, err := cosmosdb.NewRecords[adaptersThing](adaptersOpen(t), cosmosdb.PackagesContainer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := record.Over[adaptersThing](adaptersOpen(t).Container(delivery.PackagesContainer))
 	ctx := t.Context()
 	want := map[string]bool{}
 	for i := range cosmosdb.DefaultPage*2 + 20 {
 		owner := []string{"ann", `o'brien "x"`}[i%2]
 		id := fmt.Sprint("p-", i)
 		raw := json.RawMessage(fmt.Sprintf("%q", id))
-		if _, err := s.Create(ctx, id, adaptersThing{OwnerID: owner, Raw: raw}); err != nil {
+		if _, err := s.Create(ctx, id, adaptersThing{ID: id, OwnerID: owner, Raw: raw}); err != nil {
 			t.Fatal(err)
 		}
 		if i%2 == 1 {
@@ -251,7 +231,7 @@ func TestAdaptersRecordsInPages(t *testing.T) {
 	found, pages := adaptersPages(t, func(next string) ([]adaptersThing, string, error) {
 		return s.Page(ctx, "ownerId", `o'brien "x"`, next)
 	})
-	_, _, err = s.Page(ctx, "ownerId", "ann", "of nobody")
+	_, _, err := s.Page(ctx, "ownerId", "ann", "of nobody")
 	adaptersKind(t, "page of a continuation of nobody", err, failure.Invalid)
 	if pages < 2 || len(found) != len(want) {
 		t.Errorf("%d things in %d pages, want %d in several", len(found), pages, len(want))
@@ -265,10 +245,7 @@ func TestAdaptersRecordsInPages(t *testing.T) {
 }
 
 func TestAdaptersDrones(t *testing.T) {
-	s, err := cosmosdb.NewDrones(adaptersOpen(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := drone.Over(adaptersOpen(t).Container(delivery.DronesContainer))
 	ctx := t.Context()
 	w := drone.Window{From: 1_900_000_000_123, Until: 1_900_000_060_123}
 	held := func(from, until int64) []drone.Hold {
@@ -287,7 +264,7 @@ func TestAdaptersDrones(t *testing.T) {
 		}
 	}
 	adaptersKind(t, "second create", s.Create(ctx, fleet[0]), failure.Conflict)
-	_, err = s.Read(ctx, "south", "d-2")
+	_, err := s.Read(ctx, "south", "d-2")
 	adaptersKind(t, "read in another zone", err, failure.NotFound)
 
 	free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(ctx, "north", w, next) })
@@ -330,14 +307,8 @@ func TestAdaptersDrones(t *testing.T) {
 // free ones when that is over.
 func TestAdaptersDronesOfBefore(t *testing.T) {
 	db := adaptersOpen(t)
-	s, err := cosmosdb.NewDrones(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := db.Container(cosmosdb.DronesContainer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := drone.Over(db.Container(delivery.DronesContainer))
+	c := db.Container(delivery.DronesContainer)
 	const old = `{"id":"d-1","zone":"north","transactionId":"t-1","busyUntil":1900000000123}`
 	if _, err := c.Create(t.Context(), "north", "d-1", []byte(old)); err != nil {
 		t.Fatal(err)
@@ -357,13 +328,10 @@ func TestAdaptersDronesOfBefore(t *testing.T) {
 }
 
 func TestAdaptersCheckpoints(t *testing.T) {
-	s, err := cosmosdb.NewCheckpoints(adaptersOpen(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := cosmosdb.NewCheckpoints(adaptersOpen(t))
 	ctx := t.Context()
 	c := relay.Checkpoint{ID: "hub.group.0", SequenceNumber: 1 << 52}
-	_, _, err = s.Read(ctx, c.ID)
+	_, _, err := s.Read(ctx, c.ID)
 	adaptersKind(t, "read of none", err, failure.NotFound)
 	first, err := s.Save(ctx, c, "")
 	if err != nil {
@@ -385,21 +353,15 @@ func TestAdaptersCheckpoints(t *testing.T) {
 }
 
 func TestAdaptersMissingContainerIsNoMissingDocument(t *testing.T) {
-	s, err := cosmosdb.NewRecords[adaptersThing](adaptersOpen(t), "absent")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = s.Read(t.Context(), "a")
+	s := record.Over[adaptersThing](adaptersOpen(t).Container("absent"))
+	_, _, err := s.Read(t.Context(), "a")
 	adaptersKind(t, "read", err, failure.Permanent)
-	_, err = s.Create(t.Context(), "a", adaptersThing{})
+	_, err = s.Create(t.Context(), "a", adaptersThing{ID: "a"})
 	adaptersKind(t, "create", err, failure.Permanent)
 }
 
 func TestAdaptersUpsertAndDelete(t *testing.T) {
-	c, err := adaptersOpen(t).Container(cosmosdb.AccountsContainer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := adaptersOpen(t).Container(delivery.AccountsContainer)
 	ctx := t.Context()
 	for _, doc := range []string{`{"id":"a","n":1}`, `{"id":"a","n":2}`} {
 		if etag, err := c.Upsert(ctx, "a", "a", []byte(doc)); err != nil || etag == "" {
@@ -417,6 +379,6 @@ func TestAdaptersUpsertAndDelete(t *testing.T) {
 	adaptersKind(t, "second delete", c.Delete(ctx, "a", "a"), failure.NotFound)
 	_, err = c.Create(ctx, "a", "a", []byte(`{"id":"a"`))
 	adaptersKind(t, "create of no JSON", err, failure.Permanent)
-	_, _, err = c.Page(ctx, cosmosdb.Query{Text: "SELECT * FROM c ORDER BY c.n"})
+	_, _, err = c.Page(ctx, business.Query{Text: "SELECT * FROM c ORDER BY c.n"})
 	adaptersKind(t, "an ordered query across partitions", err, failure.Permanent)
 }

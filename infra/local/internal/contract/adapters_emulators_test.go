@@ -13,6 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 )
 
@@ -100,7 +101,7 @@ func adaptersAccount(t *testing.T, cfg cosmos.Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range cosmosdb.Containers {
+	for _, c := range cosmosdb.Containers(chosen.Business()) {
 		p := azcosmos.ContainerProperties{
 			ID:                     c.Name,
 			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}, Version: 2},

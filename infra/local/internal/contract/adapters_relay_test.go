@@ -229,14 +229,8 @@ func TestAdaptersRelay(t *testing.T) {
 		Queues: []broker.QueueConfig{{Name: "deliveries", DuplicateWindow: 10 * time.Minute}},
 	})
 	db := adaptersOpen(t)
-	checkpoints, err := cosmosdb.NewCheckpoints(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := cosmosdb.NewQuarantine(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checkpoints := cosmosdb.NewCheckpoints(db)
+	kept := cosmosdb.NewQuarantine(db)
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	reader := adaptersReader(t, connection, "$Default")
 	var ahead time.Duration // how far the service's clock is

@@ -17,10 +17,7 @@ import (
 // other dead letters are left to their function.
 func TestAdaptersUndeliverableDeadLetters(t *testing.T) {
 	sender, client := adaptersQueues(t)
-	kept, err := cosmosdb.NewQuarantine(adaptersOpen(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := cosmosdb.NewQuarantine(adaptersOpen(t))
 	service := quarantine.New(quarantine.Config{Store: kept, Now: time.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	plain, err := client.NewSender("deliveries", nil)
 	must(t, "open the sender", err)

@@ -195,10 +195,7 @@ func containerOf(t *testing.T, connection, application string) *cosmosdb.Contain
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	container, err := db.Container("transactions")
-	if err != nil {
-		t.Fatal(err)
-	}
+	container := db.Container("transactions")
 	return container
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 )
@@ -52,10 +53,7 @@ func faultyContainer(t *testing.T) (*cosmosdb.Container, *fault.Injector) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	c, err := db.Container("c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := db.Container("c")
 	return c, in
 }
 
@@ -132,7 +130,7 @@ func TestCosmosFaults(t *testing.T) {
 			for what, do := range map[string]func() error{
 				"read": func() error { _, _, err := container.Read(t.Context(), "a", "a"); return err },
 				"page": func() error {
-					_, _, err := container.Page(t.Context(), cosmosdb.Query{Text: "SELECT * FROM c"})
+					_, _, err := container.Page(t.Context(), business.Query{Text: "SELECT * FROM c"})
 					return err
 				},
 			} {

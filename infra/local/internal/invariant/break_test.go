@@ -529,7 +529,7 @@ var ofRest = []breakage{
 		for n := range 1000 {
 			r.Tombstones = append(r.Tombstones, record.Tombstone{TransactionID: fmt.Sprint("cancelled-", n), At: s.Now})
 		}
-		s.Documents = append(s.Documents, measured(cosmosdb.PackagesContainer, []record.Record[parcel.Content]{*r}, idOf)...)
+		s.Documents = append(s.Documents, measured(delivery.PackagesContainer, []record.Record[parcel.Content]{*r}, idOf)...)
 	}},
 	{"sizes", "too large", "odd", "of no bound", func(s *scene) {
 		s.Documents = append(s.Documents, Document{Container: "others", ID: "odd", Bytes: 1})

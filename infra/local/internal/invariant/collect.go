@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -115,12 +116,9 @@ func into[T any](all *[]T) taker {
 // collect reads all documents of a container, page by page, and returns what
 // each of them takes. take is nil if their content does not matter.
 func collect(ctx context.Context, db *cosmosdb.Database, container string, take taker) ([]Document, error) {
-	c, err := db.Container(container)
-	if err != nil {
-		return nil, err
-	}
+	c := db.Container(container)
 	var sizes []Document
-	q := cosmosdb.Query{Text: "SELECT * FROM c", Max: collectPage}
+	q := business.Query{Text: "SELECT * FROM c", Max: collectPage}
 	for {
 		docs, next, err := c.Page(ctx, q)
 		if err != nil {

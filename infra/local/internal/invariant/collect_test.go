@@ -19,6 +19,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/delivery/account"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
 	"github.com/fabrikam/drone-delivery/shared/engine"
@@ -96,7 +97,7 @@ func store[V any](t *testing.T, all []V, write func(context.Context, V) error) {
 
 func storeRecords[V any](s *services, container string, all []record.Record[V]) {
 	s.Helper()
-	records := must(cosmosdb.NewRecords[record.Record[V]](s.db, container))
+	records := record.Over[record.Record[V]](s.db.Container(container))
 	store(s.T, all, func(ctx context.Context, r record.Record[V]) error {
 		_, err := records.Create(ctx, r.ID, r)
 		return err
@@ -106,31 +107,31 @@ func storeRecords[V any](s *services, container string, all []record.Record[V]) 
 // write stores a snapshot with the adapters that the app has.
 func (s *services) write(snapshot invariant.Scene) {
 	s.Helper()
-	transactions := must(cosmosdb.NewTransactions(s.db))
+	transactions := cosmosdb.NewTransactions(s.db)
 	store(s.T, snapshot.Transactions, func(ctx context.Context, p workflow.Progress) error {
 		_, err := transactions.Create(ctx, &p)
 		return err
 	})
-	requests := must(cosmosdb.NewRequests(s.db))
+	requests := cosmosdb.NewRequests(s.db)
 	store(s.T, snapshot.Requests, func(ctx context.Context, r ingest.Request) error {
 		_, err := requests.CreateIfAbsent(ctx, r)
 		return err
 	})
-	outside := must(cosmosdb.NewOutsideOperations(s.db))
+	outside := cosmosdb.NewOutsideOperations(s.db)
 	store(s.T, snapshot.Outside, func(ctx context.Context, o workflow.OutsideOperation) error { return outside.Create(ctx, o) })
-	kept := must(cosmosdb.NewQuarantine(s.db))
+	kept := cosmosdb.NewQuarantine(s.db)
 	store(s.T, snapshot.Quarantine, func(ctx context.Context, e quarantine.Entry) error { return kept.Put(ctx, e) })
-	accounts := must(cosmosdb.NewRecords[account.Account](s.db, cosmosdb.AccountsContainer))
+	accounts := record.Over[account.Account](s.db.Container(delivery.AccountsContainer))
 	store(s.T, snapshot.Accounts, func(ctx context.Context, a account.Account) error {
 		_, err := accounts.Create(ctx, a.ID, a)
 		return err
 	})
-	drones := must(cosmosdb.NewDrones(s.db))
+	drones := drone.Over(s.db.Container(delivery.DronesContainer))
 	store(s.T, snapshot.Drones, func(ctx context.Context, d drone.Drone) error { return drones.Create(ctx, d) })
-	storeRecords(s, cosmosdb.PackagesContainer, snapshot.Packages)
-	storeRecords(s, cosmosdb.BookingsContainer, snapshot.Bookings)
-	storeRecords(s, cosmosdb.AssignmentsContainer, snapshot.Assignments)
-	storeRecords(s, cosmosdb.DeliveriesContainer, snapshot.Deliveries)
+	storeRecords(s, delivery.PackagesContainer, snapshot.Packages)
+	storeRecords(s, delivery.BookingsContainer, snapshot.Bookings)
+	storeRecords(s, delivery.AssignmentsContainer, snapshot.Assignments)
+	storeRecords(s, delivery.DeliveriesContainer, snapshot.Deliveries)
 }
 
 // fill puts messages into the deliveries queue: some now, some for later, and
@@ -235,7 +236,7 @@ func TestCollect(t *testing.T) {
 		want.Requests = append(want.Requests, ingest.Request{ID: fmt.Sprintf("r-%04d", n), TransactionID: "none", Operation: workflow.OperationCancel})
 	}
 	s.write(want)
-	checkpoints := must(s.db.Container(cosmosdb.CheckpointsContainer))
+	checkpoints := s.db.Container(cosmosdb.CheckpointsContainer)
 	must(checkpoints.Create(t.Context(), "relay", "relay", []byte(`{"id":"relay"}`)))
 	s.fill(301, 2)
 	want.Queues = []invariant.Queue{{Name: deliveries, Active: 300, Scheduled: 2, DeadLetters: 1}, {Name: compensations}}
@@ -289,7 +290,7 @@ func TestCollectFails(t *testing.T) {
 			t.Errorf("%s: collected", name)
 		}
 	}
-	transactions := must(s.db.Container(cosmosdb.TransactionsContainer))
+	transactions := s.db.Container(cosmosdb.TransactionsContainer)
 	if _, err := transactions.Create(t.Context(), "odd", "odd", []byte(`{"id":"odd","steps":"none"}`)); err != nil {
 		t.Fatal(err)
 	}

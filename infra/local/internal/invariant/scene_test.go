@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/delivery/account"
 	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
@@ -31,7 +32,7 @@ type scene struct {
 
 // theSubject is the delivery business.
 var theSubject = func() *Subject {
-	s, err := NewSubject(chosen.Business(), chosen.Trial(), nil)
+	s, err := NewSubject(chosen.Business(), chosentrial.Trial(), nil)
 	if err != nil {
 		panic(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
@@ -57,10 +57,10 @@ func TestFullPackageIsWithinItsBound(t *testing.T) {
 		}
 	}
 	s := scene{Packages: allOf(t, &store)}
-	s.Documents = measured(cosmosdb.PackagesContainer, s.Packages, idOf)
+	s.Documents = measured(delivery.PackagesContainer, s.Packages, idOf)
 	f := judge(s, checkSizes)
 	most := slices.MaxFunc(s.Documents, func(a, b Document) int { return a.Bytes - b.Bytes }).Bytes
-	if len(f.Violations) > 0 || most < theSubject.bound(cosmosdb.PackagesContainer)/2 {
+	if len(f.Violations) > 0 || most < theSubject.bound(delivery.PackagesContainer)/2 {
 		t.Errorf("the largest has %d bytes: %+v", most, f.Violations)
 	}
 }

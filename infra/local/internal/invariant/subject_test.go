@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 )
@@ -27,7 +28,7 @@ func TestNothingIsLeftUnjudged(t *testing.T) {
 		},
 		"an effect of step drone in container drones": func(_ *business.Business, t *trial.Trial) { t.Effects[2].Container = delivery.DronesContainer },
 	} {
-		b, t2 := chosen.Business(), chosen.Trial()
+		b, t2 := chosen.Business(), chosentrial.Trial()
 		spoil(&b, t2)
 		if _, err := NewSubject(b, t2, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)

@@ -211,12 +211,12 @@ func (w *world) collect() scene {
 		measured(cosmosdb.RequestsContainer, s.Requests, func(r *ingest.Request) string { return r.ID }),
 		measured(cosmosdb.RequestsContainer, s.Outside, func(o *workflow.OutsideOperation) string { return o.ID }),
 		measured(cosmosdb.QuarantineContainer, s.Quarantine, func(e *quarantine.Entry) string { return e.ID }),
-		measured(cosmosdb.AccountsContainer, s.Accounts, func(a *account.Account) string { return a.ID }),
-		measured(cosmosdb.PackagesContainer, s.Packages, idOf),
-		measured(cosmosdb.BookingsContainer, s.Bookings, idOf),
-		measured(cosmosdb.AssignmentsContainer, s.Assignments, idOf),
-		measured(cosmosdb.DeliveriesContainer, s.Deliveries, idOf),
-		measured(cosmosdb.DronesContainer, s.Drones, func(d *drone.Drone) string { return d.ID }))
+		measured(delivery.AccountsContainer, s.Accounts, func(a *account.Account) string { return a.ID }),
+		measured(delivery.PackagesContainer, s.Packages, idOf),
+		measured(delivery.BookingsContainer, s.Bookings, idOf),
+		measured(delivery.AssignmentsContainer, s.Assignments, idOf),
+		measured(delivery.DeliveriesContainer, s.Deliveries, idOf),
+		measured(delivery.DronesContainer, s.Drones, func(d *drone.Drone) string { return d.ID }))
 	return s
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/files/filestest"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 )
 
@@ -177,7 +178,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer client.Close()
 	put := func(ctx context.Context, database string) error {
-		return createContainers(ctx, client, database, cosmosdb.Containers[:1])
+		return createContainers(ctx, client, database, cosmosdb.Containers(chosen.Business())[:1])
 	}
 	if err := during(t.Context(), e.Wait, func(ctx context.Context) error { return put(ctx, "acknowledged") }); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -135,7 +136,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	}
 	defer client.Close()
 	return during(ctx, e.Wait, func(ctx context.Context) error {
-		return createContainers(ctx, client, c.App.Database, cosmosdb.Containers)
+		return createContainers(ctx, client, c.App.Database, cosmosdb.Containers(chosen.Business()))
 	})
 }
 

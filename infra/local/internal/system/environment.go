@@ -11,6 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -89,7 +90,7 @@ func (e environment) settings() (settings.Settings, error) {
 			delete(standIns, c.name)
 		}
 	}
-	s, err := settings.Load(func(name string) string { return cmp.Or(e.get(name), standIns[name]) })
+	s, err := settings.Load(chosen.Business(), func(name string) string { return cmp.Or(e.get(name), standIns[name]) })
 	if err != nil {
 		return s, fmt.Errorf("settings of the app:\n%w", err)
 	}

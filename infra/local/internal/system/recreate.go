@@ -32,10 +32,7 @@ func (s *System) recreateHub(ctx context.Context) (err error) {
 		return fmt.Errorf("recreate the hub: %w", err)
 	}
 	defer db.Close()
-	positions, err := cosmosdb.NewCheckpoints(db)
-	if err != nil {
-		return fmt.Errorf("recreate the hub: %w", err)
-	}
+	positions := cosmosdb.NewCheckpoints(db)
 	hold := func(hold bool) error { return s.Emulators.Broker.HoldHub(s.app.EventHub, hold) }
 	defer func() { err = errors.Join(err, hold(false)) }()
 	tick := time.NewTicker(recreatePause)

@@ -35,12 +35,10 @@ func OpenServices(t Target) (*Services, error) {
 		return nil, err
 	}
 	s.database, err = cosmosdb.Open(cosmosdb.Connection{ConnectionString: t.CosmosDB}, cosmosdb.Options{Database: t.Database})
-	if err == nil {
-		s.quarantine, err = cosmosdb.NewQuarantine(s.database)
-	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.quarantine = cosmosdb.NewQuarantine(s.database)
 	return s, nil
 }
 

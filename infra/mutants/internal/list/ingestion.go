@@ -74,7 +74,7 @@ var ingestion = []mutant.Mutant{
 	{
 		Name: "documents-die-before-messages", Breaks: "A lifetime of documents is accepted that a message can outlive.",
 		File:   "shared/settings/rules.go",
-		Before: "b.DocumentTTL > b.HubRetention+b.QueueTTL},", After: "b.DocumentTTL > b.HubRetention},",
+		Before: "b.DocumentTTL > b.HubRetention+b.QueueTTL),", After: "b.DocumentTTL > b.HubRetention),",
 		Tests: in("./shared/settings"),
 	},
 	{

@@ -1,0 +1,37 @@
+package delivery
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
+)
+
+// Business returns the business: what everything else knows of it.
+func Business() business.Business {
+	return business.Business{
+		Name: "drone-delivery", Resource: "deliveryrequests",
+		Workflow: Steps(), Parse: parseRequest, ParseChange: parseChange,
+		Backends: backends(), Views: views(), Settings: settings(), Rules: rules,
+	}
+}
+
+// latest is the latest pickup that clients may ask for.
+func latest(v business.Values, now time.Time) time.Time { return now.Add(v.Span(pickupHorizon)) }
+
+func parseRequest(body []byte, v business.Values, now time.Time) (business.Request, error) {
+	r, err := Parse(body, latest(v, now))
+	if err != nil {
+		return business.Request{}, err
+	}
+	canonical, err := r.Canonical()
+	return business.Request{Canonical: canonical, Account: r.OwnerID, AccountField: "ownerId"}, err
+}
+
+func parseChange(body []byte, v business.Values, now time.Time) (json.RawMessage, error) {
+	c, err := ParseChange(body, latest(v, now))
+	if err != nil {
+		return nil, err
+	}
+	return c.Canonical()
+}

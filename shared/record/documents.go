@@ -1,0 +1,68 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/failure"
+)
+
+// documents is a Store over the documents of a container whose partition key is
+// /id.
+type documents[T any] struct{ business.Documents }
+
+// Over returns a store of Ts, which are encoded with their id in the field "id",
+// over the documents of a container whose partition key is /id.
+func Over[T any](docs business.Documents) Store[T] { return documents[T]{docs} }
+
+func (s documents[T]) Read(ctx context.Context, id string) (T, string, error) {
+	var v T
+	doc, etag, err := s.Documents.Read(ctx, id, id)
+	if err != nil {
+		return v, "", err
+	}
+	return v, etag, business.Decode(doc, &v, "read record", id)
+}
+
+func (s documents[T]) Create(ctx context.Context, id string, v T) (string, error) {
+	doc, err := business.Encode(v, "create record", id)
+	if err != nil {
+		return "", err
+	}
+	return s.Documents.Create(ctx, id, id, doc)
+}
+
+func (s documents[T]) Replace(ctx context.Context, id string, v T, etag string) (string, error) {
+	doc, err := business.Encode(v, "replace record", id)
+	if err != nil {
+		return "", err
+	}
+	return s.Documents.Replace(ctx, id, id, doc, etag)
+}
+
+// fieldName is what may stand in a query as the name of a field, which can't be
+// a parameter.
+var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (s documents[T]) Page(ctx context.Context, field, value, continuation string) ([]T, string, error) {
+	if !fieldName.MatchString(field) {
+		return nil, "", failure.New(failure.Invalid, "query records", "", fmt.Errorf("%q is no field name", field))
+	}
+	docs, next, err := s.Documents.Page(ctx, business.Query{
+		Text:         `SELECT * FROM c WHERE c["` + field + `"] = @value`,
+		Parameters:   map[string]any{"@value": value},
+		Continuation: continuation,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	values := make([]T, len(docs))
+	for i, doc := range docs {
+		if err := business.Decode(doc, &values[i], "read record", ""); err != nil {
+			return nil, "", err
+		}
+	}
+	return values, next, nil
+}
