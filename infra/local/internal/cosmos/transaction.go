@@ -175,7 +175,7 @@ func (t *transaction) apply(op operation) outcome {
 	switch op.kind {
 	case opDelete:
 		t.change(existing.key.id, nil, nil)
-		return outcome{status: http.StatusNoContent, charge: writeCharge(existing.size)}
+		return outcome{status: http.StatusNoContent, charge: createCharge(existing)}
 	case opTouch, opPatch:
 		d, err := t.edited(op, existing)
 		if err != nil {
@@ -208,7 +208,11 @@ func (t *transaction) write(d draft, existing *item, status int) outcome {
 		t.change(existing.key.id, nil, nil)
 	}
 	t.change(d.key.id, i, text)
-	return outcome{status: status, item: i, text: text, charge: writeCharge(i.size)}
+	charge := createCharge(i)
+	if existing != nil {
+		charge = replaceCharge(i)
+	}
+	return outcome{status: status, item: i, text: text, charge: charge}
 }
 
 // edited is what a patch makes of an item, or the item as it is.
