@@ -9,6 +9,19 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
+// Container returns a container of records of effects.
+func Container(name string, indexed ...string) business.Container {
+	return business.Container{Name: name, PartitionKey: "/id", Expires: true, Effects: true, Indexed: indexed}
+}
+
+// KeeperOf returns a keeper of the effects in a container, each of which may be
+// changed or undone for as long as its transaction takes.
+func KeeperOf[T any](env business.Env, container string) Keeper[T] {
+	return Keeper[T]{
+		Store: Over[Record[T]](env.Documents(container)), Now: env.Now, Retention: env.Keep, Needed: For[T](env.CompleteBy),
+	}
+}
+
 // documents is a Store over the documents of a container whose partition key is
 // /id.
 type documents[T any] struct{ business.Documents }

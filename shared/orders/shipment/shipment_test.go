@@ -1,0 +1,27 @@
+package shipment
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
+)
+
+func TestContract(t *testing.T) {
+	s := &Service{record.Keeper[Ask]{Store: &recordtest.Memory[record.Record[Ask]]{}, Now: time.Now}, []string{"DE", "FR"}}
+	routes := func(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
+	const toFrance = `{"item":"i","quantity":2,"address":"1 Rue A","country":"FR"}`
+	recordtest.Contract(t, routes, []recordtest.Call{
+		{Name: "not served", Method: "PUT", Path: "/shipments/t", Transaction: "t",
+			Body: `{"item":"i","quantity":2,"address":"x","country":"AQ"}`, Status: 422, Answer: "not-served"},
+		{Name: "ship", Method: "PUT", Path: "/shipments/t", Transaction: "t", Body: toFrance, Status: 201, Answer: `{"id":"t","country":"FR"}`},
+		{Name: "repeat", Method: "PUT", Path: "/shipments/t", Transaction: "t", Body: toFrance, Status: 200},
+		{Name: "get", Method: "GET", Path: "/shipments/t", Status: 200, Answer: `{"quantity":2}`},
+		{Name: "undo", Method: "DELETE", Path: "/shipments/t", Transaction: "t", Status: 204},
+		{Name: "late", Method: "PUT", Path: "/shipments/t", Transaction: "t", Body: toFrance, Status: 410, Answer: "gone"},
+	})
+}
