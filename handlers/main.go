@@ -37,6 +37,13 @@ const grace = 25 * time.Second
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if len(os.Args) == 2 && os.Args[1] == "functions" {
+		if err := printFunctions(os.Getenv, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitFatal)
+		}
+		return
+	}
 	if len(os.Args) == 2 && os.Args[1] == "crash-points" {
 		if err := listCrashPoints(chosen.Business(), os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)

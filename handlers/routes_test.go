@@ -10,63 +10,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
 )
 
-// binding is a binding of a function.json, with all that ours may have.
-type binding struct {
-	Type          string   `json:"type"`
-	Direction     string   `json:"direction"`
-	Name          string   `json:"name"`
-	AuthLevel     string   `json:"authLevel,omitempty"`
-	Methods       []string `json:"methods,omitempty"`
-	Route         string   `json:"route,omitempty"`
-	EventHubName  string   `json:"eventHubName,omitempty"`
-	ConsumerGroup string   `json:"consumerGroup,omitempty"`
-	QueueName     string   `json:"queueName,omitempty"`
-	Connection    string   `json:"connection,omitempty"`
-	Cardinality   string   `json:"cardinality,omitempty"`
-	DataType      string   `json:"dataType,omitempty"`
-	Schedule      string   `json:"schedule,omitempty"`
-}
-
-type functionFile struct {
-	Bindings []binding `json:"bindings"`
-	Retry    *retry    `json:"retry,omitempty"`
-}
-
-type retry struct {
-	Strategy        string `json:"strategy"`
-	MaxRetryCount   int    `json:"maxRetryCount"`
-	MinimumInterval string `json:"minimumInterval"`
-	MaximumInterval string `json:"maximumInterval"`
-}
-
-// expected is the function.json that belongs to a function of the table.
-func (f function) expected() functionFile {
-	trigger := binding{Type: f.trigger, Direction: "in", Name: f.binding}
-	switch f.trigger {
-	case httpTrigger:
-		trigger.AuthLevel, trigger.Route = "function", f.template
-		if f.anonymous {
-			trigger.AuthLevel = "anonymous"
-		}
-		for _, m := range f.methods() {
-			trigger.Methods = append(trigger.Methods, strings.ToLower(m))
-		}
-		return functionFile{Bindings: []binding{trigger, {Type: "http", Direction: "out", Name: "res"}}}
-	case eventHubTrigger:
-		trigger.EventHubName, trigger.ConsumerGroup, trigger.Connection = f.source, "%EVENTHUB_CONSUMER_GROUP%", "EventHubs"
-		trigger.Cardinality, trigger.DataType = "many", "binary"
-		return functionFile{Bindings: []binding{trigger}, Retry: &retry{"exponentialBackoff", -1, "00:00:01", "00:01:00"}}
-	case serviceBusTrigger:
-		trigger.QueueName, trigger.Connection, trigger.Cardinality, trigger.DataType = f.source, "ServiceBus", "one", "binary"
-	case timerTrigger:
-		trigger.Schedule = f.source
-	}
-	return functionFile{Bindings: []binding{trigger}}
-}
-
-// TestTableMatchesFunctionFiles holds the table and functions/ to each other.
+// TestTableMatchesFunctionFiles holds the table and functions/ to each other: go run
+// ./infra/local generate writes them.
 func TestTableMatchesFunctionFiles(t *testing.T) {
 	table := newWorld(t).app.functions
 	var inTable []string
@@ -77,14 +26,14 @@ func TestTableMatchesFunctionFiles(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		var got functionFile
+		var got customhandler.FunctionFile
 		dec := json.NewDecoder(strings.NewReader(string(data)))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&got); err != nil {
 			t.Errorf("%s: %v", f.name, err)
 			continue
 		}
-		if diff := cmp.Diff(f.expected(), got); diff != "" {
+		if diff := cmp.Diff(f.file(), got); diff != "" {
 			t.Errorf("%s (-table +file):\n%s", f.name, diff)
 		}
 	}
@@ -179,7 +128,7 @@ func TestLocalSettings(t *testing.T) {
 	}
 	reference := regexp.MustCompile(`%([A-Z_]+)%`)
 	for _, f := range newWorld(t).app.functions {
-		for _, b := range f.expected().Bindings {
+		for _, b := range f.file().Bindings {
 			text := b.EventHubName + b.ConsumerGroup + b.QueueName + b.Schedule
 			for _, match := range reference.FindAllStringSubmatch(text, -1) {
 				if file.Values[match[1]] == "" {

@@ -10,6 +10,7 @@ const (
 	hub           = "infra/modules/hub.bicep"
 	queueFile     = "infra/modules/queue.bicep"
 	cosmos        = "infra/modules/cosmos.bicep"
+	businessFile  = "infra/business.json"
 	sizesFile     = "infra/sizes.bicep"
 	hostJSON      = "host.json"
 	local         = "local.settings.json"
@@ -36,7 +37,7 @@ var settingsFaults = []fault{
 	one("settings are read", "backends sets FLEET_DRONE, which nobody reads", apps, "FLEET_DRONES:", "FLEET_DRONE:"),
 	one("settings of another app", "backends sets EventHubs__fullyQualifiedNamespace", apps, "OTEL_SERVICE_NAME: 'backends'", "OTEL_SERVICE_NAME: 'backends'\n EventHubs__fullyQualifiedNamespace: entities.eventHubsNamespace"),
 	one("settings of another app", "workflow sets FLIGHT_TIME_SCALE", apps, "OTEL_SERVICE_NAME: 'workflow'", "OTEL_SERVICE_NAME: 'workflow'\n FLIGHT_TIME_SCALE: '1'"),
-	one("settings of the scenario", `workflow sets BACKEND_DRONE_URL to ""`, apps, "BACKEND_DRONE_URL: backendsApi", ""),
+	one("settings of the scenario", `workflow sets BACKEND_DRONE_URL to ""`, businessFile, "\n    \"BACKEND_DRONE_URL\",", ""),
 	one("settings of the scenario", "workflow sets BACKEND_AUDIENCE", apps, "BACKEND_AUDIENCE: 'api://${auth.backendsClientId}'", "BACKEND_AUDIENCE: 'api://${auth.workflowClientId}'"),
 	one("settings of the scenario", `sets AUTH_MODE to ""`, apps, "  AUTH_MODE: auth.mode\n", ""),
 	one("settings of the scenario", "workflow sets no BACKEND_KEY", apps, "  BACKEND_KEY: backendsKey\n", "  BACKEND_KEY: empty([backendsKey]) ? 'x' : ''\n"),
@@ -69,9 +70,11 @@ var flexFaults = []fault{
 }
 
 var functionFaults = []fault{
-	one("functions of the apps", "Sweep runs in 2 apps", apps, "  'Sweep'\n", ""),
-	one("functions of the apps", "Live runs in 1 apps [workflow], not in 2", apps, "  'Drones'\n  'Deliveries'\n  'Live'\n", "  'Drones'\n  'Deliveries'\n"),
-	one("functions of the apps", "workflow switches off Drone, and there is no functions/Drone", apps, "'Drones'", "'Drone'"),
+	one("functions of the apps", "Sweep runs in 2 apps", businessFile, `"Supervise",
+      "Sweep"`, `"Supervise"`),
+	one("functions of the apps", "Live runs in 1 apps [workflow], not in 2", businessFile, `"Deliveries",
+      "Live",`, `"Deliveries",`),
+	one("functions of the apps", "workflow switches off Drone, and there is no functions/Drone", businessFile, `"Drones"`, `"Drone"`),
 	one("functions of the apps", "workflow sets AzureFunctionsJobHost__functions__0: a list", apps, "OTEL_SERVICE_NAME: 'workflow'", "OTEL_SERVICE_NAME: 'workflow'\n AzureFunctionsJobHost__functions__0: 'Ingest'"),
 	one("functions resolve", "backends has Relay, whose eventHubName names %EVENTHUB_NAME%", apps, "EVENTHUB_NAME: entities.hub", ""),
 	one("functions resolve", "names %DELIVERIES_QUEUE%, and sets no DELIVERIES_QUEUE", apps, "DELIVERIES_QUEUE: entities.deliveriesQueue", ""),
@@ -104,12 +107,15 @@ var entityFaults = []fault{
 	one("names", "have the same host id", apps, "appName: 'func-", "appName: 'function-app-of-drone-delivery-in-azure-"),
 	one("database account", "is read with Session consistency", cosmos, "'Strong'", "'Session'"),
 	one("database account", "the databases are [fabrikam], not fabricam", mainFile, "database: databaseName\n", "database: 'fabricam'\n"),
-	one("containers", "the container checkpoints is not deployed", cosmos, "name: 'checkpoints'", "name: 'checkpoint'"),
-	one("containers", "the container checkpoint is deployed, and the code has none", cosmos, "name: 'checkpoints'", "name: 'checkpoint'"),
-	one("containers", "quarantine has the partition key", cosmos, "partitionKey: '/source'", "partitionKey: '/id'"),
-	one("containers", "requests has defaultTtl 60", cosmos, "ttl: 2592000", "ttl: 60"),
-	one("containers", "transactions indexes", cosmos, ", '/wakeAt/?'", ""),
-	one("containers", "accounts indexes [/ownerId/?]", cosmos, "name: 'accounts', app: 'backends', partitionKey: '/id', ttl: 0, indexed: []", "name: 'accounts', app: 'backends', partitionKey: '/id', ttl: 0, indexed: ['/ownerId/?']"),
+	one("containers", "the container checkpoints is not deployed", businessFile, `"checkpoints"`, `"checkpoint"`),
+	one("containers", "the container checkpoint is deployed, and the code has none", businessFile, `"checkpoints"`, `"checkpoint"`),
+	one("containers", "quarantine has the partition key", businessFile, `"/source"`, `"/id"`),
+	one("containers", "requests has defaultTtl 60", businessFile, `"ttl": 2592000`, `"ttl": 60`),
+	one("containers", "transactions indexes", businessFile, `,
+        "/wakeAt/?"`, ""),
+	one("containers", "accounts indexes [/account/?]", businessFile, `"ttl": 0,
+      "indexed": []`, `"ttl": 0,
+      "indexed": ["/account/?"]`),
 	one("throughput", "has throughput, and its account is serverless", cosmos, "options: serverless ? {} : {", "options: serverless ? { autoscaleSettings: { maxThroughput: 1000 } } : {"),
 	one("tiers", "has 15 processing units", sizesFile, "units: 16", "units: 15"),
 	one("", "the param messagingUnits is 3; allowed: [1 2 4 8 16]", sizesFile, "messagingUnits: 16", "messagingUnits: 3"),

@@ -71,7 +71,7 @@ func problems(root string, s scenario, name string) []string {
 // copied are the files that the checks read, besides the code.
 var copied = []string{
 	"azure.yaml", "host.json", "local.settings.json", "functions/*/function.json",
-	"infra/*.bicep", "infra/main.parameters.json", "infra/modules/*",
+	"infra/*.bicep", "infra/business.json", "infra/main.parameters.json", "infra/modules/*",
 }
 
 // copyOf makes a copy of the files with edits.

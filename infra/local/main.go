@@ -43,6 +43,7 @@ func commands() []command {
 		{"emulators", "serve only Event Hubs, Service Bus and Cosmos DB", emulators},
 		{"host", "run only the Functions host, on a staged app", runHost},
 		{"stage", "build the folder that the Functions host runs", stageApp},
+		{"generate", "write what follows from the business: functions and infra/business.json", runGenerate},
 		{"ops", "inspect and mend transactions and the quarantine of a running app", runOps},
 	}
 }

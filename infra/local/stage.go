@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/generate"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
 
 // stageApp builds the staged app for this machine or for Azure.
@@ -48,12 +52,22 @@ func staged(ctx context.Context, target stage.Target, out string) (string, error
 }
 
 // stageProject stages the app from the project around the working folder, by
-// default into the target's folder there, and returns that.
+// default into the target's folder there, and returns that. What the project holds
+// of another business than this tool's is generated instead of copied.
 func stageProject(ctx context.Context, o stage.Options) (string, error) {
 	var err error
 	if o.Project, err = stage.FindProject("."); err != nil {
 		return "", err
 	}
 	o.Out = cmp.Or(o.Out, filepath.Join(o.Project, o.Target.Dir()))
+	written, err := os.ReadFile(filepath.Join(o.Project, generate.Path))
+	if err != nil {
+		return "", err
+	}
+	now, err := generate.Business(chosen.Business())
+	if err != nil {
+		return "", err
+	}
+	o.Generate = !bytes.Equal(written, now)
 	return o.Out, stage.Stage(ctx, o)
 }

@@ -4,6 +4,8 @@
 // severity: 0 critical (an accepted request may be lost), 1 error (somebody must
 // act now), 2 warning (today), 3 informational (look at the size).
 
+var business = loadJsonContent('../business.json')
+
 // Metrics of the platform, which are there without any telemetry of our own
 // (Microsoft Learn, "Supported metrics with Azure Monitor").
 //   of        which resource of alerts.bicep
@@ -351,12 +353,12 @@ var acceptByLogs = {
   window: 'PT15M'
   frequency: 'PT5M'
   once: false
-  query: '''
+  query: replace('''
 AppRequests
-| where Url has "/api/deliveryrequests" and ResultCode == "202"
+| where Url has "/api/##resource##" and ResultCode == "202"
 | summarize P99 = percentile(DurationMs, 99), Count = sum(ItemCount)
 | where Count >= 20 and P99 > 500
-'''
+''', '##resource##', business.resource)
 }
 
 // Metrics of our own in the Azure Monitor workspace. They are stored under
@@ -372,41 +374,41 @@ var metricsOfOurs = [
     title: 'Accepting takes too long'
     severity: 2
     hold: 'PT10M'
-    expression: 'histogram_quantile(0.99, sum by (le) ({__name__="drone_delivery.accept.duration"})) > 0.5'
+    expression: 'histogram_quantile(0.99, sum by (le) ({__name__="${business.metrics}.accept.duration"})) > 0.5'
   }
   {
     key: 'completion-time'
     title: 'Deliveries take too long to complete'
     severity: 2
     hold: 'PT15M'
-    expression: 'histogram_quantile(0.99, sum by (le) ({__name__="drone_delivery.transaction.duration", state="Completed"})) > 300'
+    expression: 'histogram_quantile(0.99, sum by (le) ({__name__="${business.metrics}.transaction.duration", state="Completed"})) > 300'
   }
   {
     key: 'lag'
     title: 'Events or messages wait long before they are worked on'
     severity: 2
     hold: 'PT10M'
-    expression: 'histogram_quantile(0.95, sum by (le, queue) ({__name__="drone_delivery.queue.age"})) > 60'
+    expression: 'histogram_quantile(0.95, sum by (le, queue) ({__name__="${business.metrics}.queue.age"})) > 60'
   }
   {
     key: 'overload'
     title: 'Requests are refused with 503'
     severity: 1
     hold: 'PT5M'
-    expression: 'sum(sum_over_time({__name__="drone_delivery.requests.refused", "http.response.status_code"="503"}[5m])) > 0.01 * (sum(sum_over_time({__name__="drone_delivery.requests.accepted"}[5m])) or vector(0))'
+    expression: 'sum(sum_over_time({__name__="${business.metrics}.requests.refused", "http.response.status_code"="503"}[5m])) > 0.01 * (sum(sum_over_time({__name__="${business.metrics}.requests.accepted"}[5m])) or vector(0))'
   }
   {
     key: 'compensations'
     title: 'Many transactions are undone after a failure'
     severity: 2
     hold: 'PT15M'
-    expression: 'sum(sum_over_time({__name__="drone_delivery.compensations", cause="failed"}[15m])) > 0.1 * (sum(sum_over_time({__name__="drone_delivery.requests.accepted"}[15m])) or vector(0))'
+    expression: 'sum(sum_over_time({__name__="${business.metrics}.compensations", cause="failed"}[15m])) > 0.1 * (sum(sum_over_time({__name__="${business.metrics}.requests.accepted"}[15m])) or vector(0))'
   }
   {
     key: 'lost-telemetry'
     title: 'Telemetry is dropped'
     severity: 3
     hold: 'PT15M'
-    expression: 'sum by (signal) (sum_over_time({__name__="drone_delivery.telemetry.dropped"}[15m])) > 0'
+    expression: 'sum by (signal) (sum_over_time({__name__="${business.metrics}.telemetry.dropped"}[15m])) > 0'
   }
 ]

@@ -54,32 +54,10 @@ type entityNames = {
   notificationsQueue: string
 }
 
+var business = loadJsonContent('../business.json')
 // Live and Ready are in both.
-var workflowFunctions = [
-  'Ingest'
-  'Progress'
-  'Relay'
-  'Schedule'
-  'Supervise'
-  'Notify'
-  'DeadLetterDeliveries'
-  'DeadLetterCompensations'
-  'DeadLetterNotifications'
-  'Sweep'
-  'Operations'
-  'Live'
-  'Ready'
-]
-var backendsFunctions = [
-  'Accounts'
-  'Packages'
-  'ThirdPartyDeliveries'
-  'DroneDeliveries'
-  'Drones'
-  'Deliveries'
-  'Live'
-  'Ready'
-]
+var workflowFunctions = business.functions.workflow
+var backendsFunctions = business.functions.backends
 
 var entra = auth.mode == 'entra'
 // Tokens of version 2 name the client id, those of version 1 the URI.
@@ -111,7 +89,7 @@ var commonSettings = union({
   LOG_LEVEL: sizing.logLevel
   PICKUP_HORIZON_DAYS: string(sizing.lifetimes.pickupDays)
   QUEUE_TTL_HOURS: string(sizing.lifetimes.queueDays * 24)
-  OTEL_RESOURCE_ATTRIBUTES: 'service.namespace=drone-delivery,deployment.environment.name=${environmentName}'
+  OTEL_RESOURCE_ATTRIBUTES: 'service.namespace=${business.name},deployment.environment.name=${environmentName}'
   OTEL_TRACES_SAMPLER: 'microsoft.fixed_percentage' // the host's
   OTEL_TRACES_SAMPLER_ARG: sizing.traceRatio
   TRACE_RATIO: sizing.traceRatio // the handler's
@@ -191,11 +169,6 @@ module workflow 'functionapp.bicep' = {
     auth: { enabled: entra, issuer: auth.issuer, clientId: auth.workflowClientId, audiences: workflowAudiences }
     settings: union(commonSettings, {
       ID_KEYS: idKeys
-      BACKEND_ACCOUNT_URL: backendsApi
-      BACKEND_PACKAGE_URL: backendsApi
-      BACKEND_TRANSPORTATION_URL: backendsApi
-      BACKEND_DRONE_URL: backendsApi
-      BACKEND_DELIVERY_URL: backendsApi
       CosmosDB__clientId: identities.workflow.clientId
       EventHubs__fullyQualifiedNamespace: entities.eventHubsNamespace
       EventHubs__credential: 'managedidentity'
@@ -204,7 +177,7 @@ module workflow 'functionapp.bicep' = {
       ServiceBus__credential: 'managedidentity'
       ServiceBus__clientId: identities.workflow.clientId
       OTEL_SERVICE_NAME: 'workflow'
-    }, backendSettings, notifySettings, rateSettings, otlp.enabled ? {
+    }, toObject(business.backends, name => name, name => backendsApi), backendSettings, notifySettings, rateSettings, otlp.enabled ? {
       OTLP_CLIENT_ID: identities.workflow.clientId
     } : {})
   }

@@ -26,22 +26,11 @@ type appPrincipals = {
   backends: string
 }
 
-// As in shared/cosmosdb/spec.go. ttl: 0 is for ever, -1 by the document's own,
-// which counts in place of any other, too.
+// What the code uses: go run ./infra/local generate writes the file. ttl: 0 is for
+// ever, -1 by the document's own, which counts in place of any other, too.
 // indexed are the paths that our queries filter by, besides id and partition
 // key; each path more makes each write dearer.
-var containers = [
-  { name: 'transactions', app: 'workflow', partitionKey: '/id', ttl: -1, indexed: ['/state/?', '/wakeAt/?', '/outbox/at/?'] }
-  { name: 'requests', app: 'workflow', partitionKey: '/id', ttl: 2592000, indexed: [] }
-  { name: 'quarantine', app: 'workflow', partitionKey: '/source', ttl: 2592000, indexed: ['/reason/?', '/state/?', '/transactionId/?'] }
-  { name: 'checkpoints', app: 'workflow', partitionKey: '/id', ttl: 0, indexed: [] }
-  { name: 'accounts', app: 'backends', partitionKey: '/id', ttl: 0, indexed: [] }
-  { name: 'packages', app: 'backends', partitionKey: '/id', ttl: -1, indexed: ['/account/?'] }
-  { name: 'bookings', app: 'backends', partitionKey: '/id', ttl: -1, indexed: [] }
-  { name: 'assignments', app: 'backends', partitionKey: '/id', ttl: -1, indexed: [] }
-  { name: 'deliveries', app: 'backends', partitionKey: '/id', ttl: -1, indexed: ['/account/?'] }
-  { name: 'drones', app: 'backends', partitionKey: '/zone', ttl: 0, indexed: ['/busyUntil/?', '/gap/?'] }
-]
+var containers = loadJsonContent('../business.json').containers
 
 // Cosmos DB Built-in Data Contributor.
 var dataContributor = '${account.id}/sqlRoleDefinitions/00000000-0000-0000-0000-000000000002'

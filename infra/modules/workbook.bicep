@@ -14,7 +14,9 @@ param eventHubNamespaceId string
 param serviceBusNamespaceId string
 param cosmosAccountId string
 
+var business = loadJsonContent('../business.json')
 var places = {
+  '##metrics##': business.metrics
   '##workspace##': workspaceId
   '##applicationInsights##': applicationInsightsId
   '##monitorWorkspace##': monitorWorkspaceId
@@ -25,7 +27,7 @@ var places = {
 
 resource workbook 'Microsoft.Insights/workbooks@2023-06-01' = {
   // A workbook's name is a GUID.
-  name: guid(resourceGroup().id, 'drone-delivery')
+  name: guid(resourceGroup().id, business.name)
   location: location
   tags: tags
   kind: 'shared'

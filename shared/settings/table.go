@@ -34,7 +34,7 @@ const (
 func variables(b business.Business) []variable {
 	all := slices.Clone(entities)
 	for _, backend := range b.Backends {
-		all = append(all, variable{backendVariable(backend.Name), "", "where the backend " + backend.Name + " is", backendAddress(backend.Name)})
+		all = append(all, variable{BackendVariable(backend.Name), "", "where the backend " + backend.Name + " is", backendAddress(backend.Name)})
 	}
 	all = append(all, calls...)
 	for _, setting := range b.Settings {
@@ -43,8 +43,8 @@ func variables(b business.Business) []variable {
 	return append(all, others...)
 }
 
-// backendVariable names the variable that says where a backend is.
-func backendVariable(name string) string {
+// BackendVariable names the variable that says where a backend is.
+func BackendVariable(name string) string {
 	return "BACKEND_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_URL"
 }
 

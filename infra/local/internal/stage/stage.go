@@ -62,6 +62,9 @@ type Options struct {
 	// Auth must be set for Azure. With Entra everyone may call the HTTP functions
 	// as far as the host is concerned: it knows no tokens, only keys.
 	Auth Auth
+	// Generate takes every function.json from the handler instead of the project: for
+	// another business than the project's.
+	Generate bool
 	// GOOS is the system that stages; "" is this one.
 	GOOS string
 }
@@ -75,6 +78,9 @@ func (o Options) check() error {
 	}
 	if o.goos() == "windows" {
 		return ErrNoModes
+	}
+	if o.Generate && runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
+		return errors.New("stage: for azure: the handler is for linux/amd64 and can't tell its functions here; run generate first")
 	}
 	if o.Auth != Entra && o.Auth != Keys {
 		return fmt.Errorf("stage: for azure: auth %q: use %s or %s", o.Auth, Entra, Keys)
@@ -107,7 +113,14 @@ func Stage(ctx context.Context, o Options) error {
 	if err := build(ctx, o, filepath.Join(work, o.binaryName())); err != nil {
 		return err
 	}
-	if err := copyFunctions(o, work); err != nil {
+	if err := copyFile(filepath.Join(o.Project, "host.json"), filepath.Join(work, "host.json")); err != nil {
+		return err
+	}
+	functions := copyFunctions
+	if o.Generate {
+		functions = generateFunctions
+	}
+	if err := functions(ctx, o, work); err != nil {
 		return err
 	}
 	if err := copySettings(o, work); err != nil {
@@ -131,11 +144,8 @@ func (o Options) binaryName() string {
 	return "handler"
 }
 
-// copyFunctions copies host.json and every functions/<Name>/function.json.
-func copyFunctions(o Options, work string) error {
-	if err := copyFile(filepath.Join(o.Project, "host.json"), filepath.Join(work, "host.json")); err != nil {
-		return err
-	}
+// copyFunctions copies every functions/<Name>/function.json.
+func copyFunctions(_ context.Context, o Options, work string) error {
 	const functions = "functions"
 	entries, err := os.ReadDir(filepath.Join(o.Project, functions))
 	if err != nil {
@@ -145,22 +155,23 @@ func copyFunctions(o Options, work string) error {
 		if !e.IsDir() {
 			return fmt.Errorf("stage: %s: only folders with a function.json belong here", filepath.Join(functions, e.Name()))
 		}
-		if err := copyFunction(o, filepath.Join(functions, e.Name(), "function.json"), filepath.Join(work, e.Name())); err != nil {
+		content, err := os.ReadFile(filepath.Join(o.Project, functions, e.Name(), "function.json"))
+		if err != nil {
+			return fmt.Errorf("stage: %w", err)
+		}
+		if err := o.writeFunction(filepath.Join(work, e.Name()), content); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copyFunction copies a function.json of the project into a new folder.
-func copyFunction(o Options, from, folder string) error {
-	content, err := os.ReadFile(filepath.Join(o.Project, from))
-	if err != nil {
-		return fmt.Errorf("stage: %w", err)
-	}
+// writeFunction writes a function.json into a new folder.
+func (o Options) writeFunction(folder string, content []byte) error {
 	if o.Target == Azure && o.Auth == Entra {
+		var err error
 		if content, err = opened(content); err != nil {
-			return fmt.Errorf("stage: %s: %w", from, err)
+			return fmt.Errorf("stage: function.json of %s: %w", filepath.Base(folder), err)
 		}
 	}
 	if err := os.Mkdir(folder, 0o755); err != nil {
