@@ -1,68 +1,69 @@
 package chaos
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
+	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
-	"strings"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 )
 
-// crashes steers where handlers die. A handler reads, when it starts, at which
-// points it is to die, and notes the point in a log before it does. So the plan
-// always holds a few points that were not hit yet, and is written anew when one
-// was, or when none was for a while.
+// crashes steers at which of their effects handlers are killed. The runtime kills
+// them by a plan, and notes each death. So the plan always holds a few points
+// that were not hit yet, and is written anew when one was, or when none was for a
+// while.
 type crashes struct {
-	plan, log string // files
-	points    []string
-	random    *rand.Rand
+	dir    string // of the plan and the deaths
+	run    string
+	points []string
+	random *rand.Rand
+	watch  *effect.Watch // for what arrives here
 
 	hits  map[string]int // by point
 	armed map[string]int // how often, by point
 }
 
 // armedAtOnce is how many points a plan has.
-const armedAtOnce = 6
+const armedAtOnce = 12
 
-// passings are the latest passings of a point at which a handler dies, by how
+// passings are the latest passings of a point at which a handler is killed, by how
 // often the point was armed before: late at first, so that a handler gets some
 // work done before. A point that was armed in vain is rarely passed, and its
 // first passing is taken in the end.
 var passings = []int{40, 6, 1}
 
-// crashPoints asks the app's handler for the names of its points.
-func crashPoints(ctx context.Context, handler string) ([]string, error) {
-	output, err := exec.CommandContext(ctx, handler, "crash-points").Output()
-	if err != nil {
-		return nil, fmt.Errorf("list the crash points of %s: %w", handler, err)
-	}
-	points := strings.Fields(string(output))
-	if len(points) == 0 {
-		return nil, fmt.Errorf("list the crash points of %s: it has none", handler)
-	}
-	return points, nil
-}
-
-func newCrashes(points []string, plan, log string, seed uint64) *crashes {
-	return &crashes{
-		plan: plan, log: log, points: points, random: rand.New(rand.NewPCG(seed, 0x6372617368)),
+// newCrashes makes the folder, with a plan that kills nobody. The watch must be
+// closed.
+func newCrashes(points []string, dir string, seed uint64) (*crashes, error) {
+	random := rand.New(rand.NewPCG(seed, 0x6372617368))
+	c := &crashes{
+		dir: dir, run: fmt.Sprintf("%08x", random.Uint32()), points: points, random: random,
 		hits: map[string]int{}, armed: map[string]int{},
 	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the plan of crashes: %w", err)
+	}
+	if err := c.disarm(); err != nil {
+		return nil, err
+	}
+	// What goes wrong is in the deaths.
+	watch, err := effect.Open(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	c.watch = watch
+	return c, nil
 }
 
 // arm writes a plan of points that were not hit yet, those first that were
 // armed least often.
-func (c *crashes) arm() error { return c.write(c.next()) }
+func (c *crashes) arm() error { return effect.Plan{Run: c.run, Points: c.next()}.Write(c.dir) }
 
-// disarm writes a plan without points. A handler that has read another one
-// before still dies by that.
-func (c *crashes) disarm() error { return c.write(map[string]int{}) }
+// disarm writes a plan without points.
+func (c *crashes) disarm() error { return effect.Plan{Run: c.run}.Write(c.dir) }
 
 // next chooses the points and the passings.
 func (c *crashes) next() map[string]int {
@@ -77,44 +78,22 @@ func (c *crashes) next() map[string]int {
 	return chosen
 }
 
-// write replaces the plan in one go: a handler may read it at any moment.
-func (c *crashes) write(points map[string]int) error {
-	content, err := json.Marshal(map[string]any{"points": points})
-	if err != nil {
-		return fmt.Errorf("write the crash plan: %w", err)
-	}
-	if err := os.WriteFile(c.plan+".new", content, 0o600); err != nil {
-		return fmt.Errorf("write the crash plan: %w", err)
-	}
-	if err := os.Rename(c.plan+".new", c.plan); err != nil {
-		return fmt.Errorf("write the crash plan: %w", err)
-	}
-	return nil
-}
-
-// look reads the log and returns how many handlers have died since the last
-// look. A last line without its end is still being written.
+// look returns how many handlers have died since the last look. It fails if the
+// runtime has killed another process than that of the effect.
 func (c *crashes) look() (int, error) {
-	content, err := os.ReadFile(c.log)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
+	hits, err := effect.Deaths(c.dir)
 	if err != nil {
-		return 0, fmt.Errorf("read the crash log: %w", err)
+		return 0, err
 	}
-	whole := content[:bytes.LastIndexByte(content, '\n')+1]
 	before := c.deaths()
-	clear(c.hits)
-	for point := range strings.FieldsSeq(string(whole)) {
-		c.hits[point]++
-	}
+	c.hits = hits
 	return c.deaths() - before, nil
 }
 
 // deaths is how many handlers have died at points.
 func (c *crashes) deaths() int {
 	n := 0
-	for _, hits := range c.hits {
+	for hits := range maps.Values(c.hits) {
 		n += hits
 	}
 	return n

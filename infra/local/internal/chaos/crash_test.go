@@ -5,9 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 )
 
 func steering(t *testing.T, points int) (*crashes, func() map[string]int) {
@@ -17,21 +24,28 @@ func steering(t *testing.T, points int) (*crashes, func() map[string]int) {
 	for n := range points {
 		names = append(names, fmt.Sprintf("p%02d", n))
 	}
-	c := newCrashes(names, filepath.Join(dir, "plan.json"), filepath.Join(dir, "log"), 1)
+	c, err := newCrashes(names, dir, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.watch.Close)
 	return c, func() map[string]int {
-		content, err := os.ReadFile(c.plan)
+		content, err := os.ReadFile(filepath.Join(dir, "plan.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var plan struct{ Points map[string]int }
+		var plan effect.Plan
 		if err := json.Unmarshal(content, &plan); err != nil {
 			t.Fatal(err)
+		}
+		if plan.Run != c.run {
+			t.Fatalf("the plan is of run %q, not %q", plan.Run, c.run)
 		}
 		return plan.Points
 	}
 }
 
-// note appends to the log of crashes as a handler does.
+// note appends to a file.
 func note(t *testing.T, path, text string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -71,7 +85,7 @@ func TestCrashesCoverAllPoints(t *testing.T) {
 			chosen = max(chosen, p)
 		}
 		hit[chosen] = true
-		note(t, c.log, chosen+"\n")
+		note(t, deaths(c), chosen+"\n")
 		if n, err := c.look(); n != 1 || err != nil {
 			t.Fatalf("%d deaths, %v", n, err)
 		}
@@ -116,31 +130,72 @@ func TestCrashesTakeTurns(t *testing.T) {
 	}
 }
 
-func TestCrashLogThatIsBeingWritten(t *testing.T) {
+// deaths is the file in which the runtime notes them.
+func deaths(c *crashes) string { return filepath.Join(c.dir, "deaths.txt") }
+
+// Ensure that a run fails in which another process was killed than that of the
+// effect.
+func TestTheDeathOfAnotherFails(t *testing.T) {
 	c, _ := steering(t, 3)
-	if n, err := c.look(); n != 0 || err != nil {
-		t.Errorf("without a log: %d deaths, %v", n, err)
-	}
-	note(t, c.log, "p00\np0")
-	if n, err := c.look(); n != 1 || err != nil {
-		t.Errorf("%d deaths, %v; want the whole line only", n, err)
-	}
-	note(t, c.log, "1\np00\n")
-	if n, err := c.look(); n != 2 || err != nil {
-		t.Errorf("%d more deaths, %v", n, err)
-	}
-	if diff := cmp.Diff(Coverage{Points: 3, Deaths: 3, Missed: []string{"p02"}}, c.coverage()); diff != "" {
-		t.Error(diff)
+	note(t, deaths(c), "p00\nanother: p01: process 7: it is gone\n")
+	r := &run{crashes: c}
+	if err := r.arm(); err == nil || !strings.Contains(err.Error(), "another process than the effect's: p01") {
+		t.Errorf("error %v", err)
 	}
 }
 
-func TestCrashPointsOfAHandler(t *testing.T) {
-	handler := fake(t, "handler")
-	points, err := crashPoints(t.Context(), handler)
-	if diff := cmp.Diff([]string{"save.before", "save.after"}, points); diff != "" || err != nil {
-		t.Errorf("%v\n%s", err, diff)
+// stagedApp is the app's folder, without a handler that runs.
+func stagedApp(t *testing.T) string {
+	t.Helper()
+	project, err := stage.FindProject(".")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := crashPoints(t.Context(), fake(t, "old handler")); err == nil {
-		t.Error("a handler that knows of no crash points is taken")
+	app := t.TempDir()
+	if err := os.CopyFS(app, os.DirFS(filepath.Join(project, "functions"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"host.json", "local.settings.json"} {
+		content, err := os.ReadFile(filepath.Join(project, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(app, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return app
+}
+
+// Ensure that the points follow from the business and the app.
+func TestEffectsOfTheApp(t *testing.T) {
+	app := stagedApp(t)
+	subject, err := invariant.NewSubject(chosen.Business(), chosen.Trial(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := effects(subject, app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unique := slices.Compact(slices.Sorted(slices.Values(all))); len(unique) != len(all) {
+		t.Errorf("an effect is there twice: %v", all)
+	}
+	for _, want := range []string{
+		"notice", "send.delivery-requests", "send.compensations", "call.DELETE.ThirdPartyDeliveries", "call.GET.Accounts",
+		"write.checkpoints", "write.drones", "write.transactions.Stuck",
+	} {
+		if !slices.Contains(all, want) {
+			t.Errorf("%s is not among %v", want, all)
+		}
+	}
+	if points := pointsOf(all[:1]); !slices.Equal(points, []string{all[0] + ".before", all[0] + ".answer"}) {
+		t.Errorf("points %v", points)
+	}
+	if err := os.RemoveAll(filepath.Join(app, "Packages")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := effects(subject, app); err == nil || !strings.Contains(err.Error(), "packages/") {
+		t.Errorf("a call that no function takes: %v", err)
 	}
 }

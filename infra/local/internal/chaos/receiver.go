@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 )
 
@@ -25,6 +26,7 @@ type receiver struct {
 	seed   []byte // of the signing key
 	public ed25519.PublicKey
 	server *http.Server
+	watch  *effect.Watch // kills who brings news; nil kills nobody
 	url    string
 
 	mu      sync.Mutex
@@ -43,7 +45,7 @@ const (
 )
 
 // listen starts the receiver on a free port. Close must be called.
-func listen(seed uint64) (*receiver, error) {
+func listen(seed uint64, watch *effect.Watch) (*receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for the news of ends: %w", err)
@@ -55,7 +57,7 @@ func listen(seed uint64) (*receiver, error) {
 	}
 	r := &receiver{
 		seed: key, public: ed25519.NewKeyFromSeed(key).Public().(ed25519.PublicKey),
-		url: "http://" + listener.Addr().String() + "/ends", random: random, told: map[string]bool{},
+		url: "http://" + listener.Addr().String() + "/ends", random: random, watch: watch, told: map[string]bool{},
 	}
 	r.server = &http.Server{Handler: door.Guard(listener.Addr(), r), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = r.server.Serve(listener) }() // ends with close
@@ -78,28 +80,50 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var event struct {
 		ID string `json:"id"`
 	}
+	r.dies(req, effect.Before)
 	valid := r.signed(req.Header, body) && json.Unmarshal(body, &event) == nil && event.ID != ""
+	status, changed := r.take(event.ID, body, valid)
+	if changed {
+		r.dies(req, effect.Answer)
+	}
+	if status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(status)
+}
+
+// take decides what a piece of news is answered, 0 for nothing, and whether it
+// was news.
+func (r *receiver) take(id string, body []byte, valid bool) (status int, changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !valid {
-		r.bad = append(r.bad, Finding{event.ID, "news with a signature that does not fit: " + string(body)})
-		w.WriteHeader(http.StatusUnauthorized)
-		return
+		r.bad = append(r.bad, Finding{id, "news with a signature that does not fit: " + string(body)})
+		return http.StatusUnauthorized, false
 	}
 	roll := r.random.Float64()
 	if roll < refusedNews {
 		r.refused++
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return http.StatusServiceUnavailable, false
 	}
-	if r.told[event.ID] {
+	changed = !r.told[id]
+	if !changed {
 		r.again++
 	}
-	r.told[event.ID] = true
+	r.told[id] = true
 	if roll < refusedNews+lostAnswers {
+		return 0, changed
+	}
+	return http.StatusNoContent, changed
+}
+
+// dies kills the handler that brings the news if that is its last effect, and
+// ends the request when it is gone.
+func (r *receiver) dies(req *http.Request, ending string) {
+	if death := r.watch.Passes(req.UserAgent(), ending, effect.Notice); death != nil {
+		death.Bring(req.Context().Done())
 		panic(http.ErrAbortHandler)
 	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // signed verifies what Standard Webhooks asks of a receiver, by the standard

@@ -42,7 +42,7 @@ func tell(t *testing.T, r *receiver, id string) {
 }
 
 func TestReceiver(t *testing.T) {
-	r, err := listen(1)
+	r, err := listen(1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestReceiver(t *testing.T) {
 
 // Ensure that no web page tells the receiver anything.
 func TestPagesTellNoNews(t *testing.T) {
-	r, err := listen(1)
+	r, err := listen(1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,11 +23,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
@@ -47,7 +49,7 @@ type run struct {
 	plan    fault.Plan // in force
 	begun   time.Time  // when the storm began
 	encore  bool       // the storm has gone on when its time was up
-	crashes *crashes   // nil if the app has no crash points
+	crashes *crashes   // nil if handlers are not killed at their effects
 	armed   time.Time  // when crash points were armed last
 	spared  bool       // the handlers that started last
 	news    *receiver
@@ -62,13 +64,13 @@ type run struct {
 }
 
 // paths are the files of a run, in its folder.
-type paths struct{ app, endpoints, log, data, output, ledger, crashPlan, crashLog string }
+type paths struct{ app, endpoints, log, data, output, ledger, crashes string }
 
 func newPaths(dir string) paths {
 	in := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
 	return paths{
 		app: in("app"), endpoints: in("local", "endpoints.json"), log: in("local", "log.txt"), data: in("data"),
-		output: in("serve.txt"), ledger: in("ledger.jsonl"), crashPlan: in("crash-plan.json"), crashLog: in("crash-log.txt"),
+		output: in("serve.txt"), ledger: in("ledger.jsonl"), crashes: in("crashes"),
 	}
 }
 
@@ -135,16 +137,6 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	if err := c.Stage(ctx, r.paths.app); err != nil {
 		return nil, err
 	}
-	env, points := settings(c), []string(nil)
-	if c.CrashPoints {
-		points, err = crashPoints(ctx, filepath.Join(r.paths.app, handlerName))
-		if err != nil {
-			return nil, err
-		}
-		r.crashes = newCrashes(points, r.paths.crashPlan, r.paths.crashLog, c.Faults.Seed)
-		env = append(env, "CRASH_PLAN="+r.paths.crashPlan, "CRASH_LOG="+r.paths.crashLog)
-	}
-	r.bounds = c.bounds(len(points))
 	ports, err := tree.FreePorts(4)
 	if err != nil {
 		return nil, err
@@ -155,18 +147,45 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	if r.ledger, err = createLedger(r.paths.ledger); err != nil {
 		return nil, errors.Join(err, r.output.Close())
 	}
-	if r.news, err = listen(c.Seed); err != nil {
+	command := append(c.Command, "-profile", "chaos", "-app", r.paths.app, "-data", r.paths.data,
+		"-instances", strconv.Itoa(c.Instances), "-clocks", clocks(c),
+		"-http", ports[0], "-amqp", ports[1], "-cosmos", ports[2], "-admin", ports[3])
+	var watch *effect.Watch
+	points := 0
+	if c.CrashPoints {
+		if err := r.prepareCrashes(ctx); err != nil {
+			return nil, errors.Join(err, r.output.Close(), r.ledger.close())
+		}
+		watch, points, command = r.crashes.watch, len(r.crashes.points), append(command, "-crashes", r.paths.crashes)
+	}
+	r.bounds = c.bounds(points)
+	if r.news, err = listen(c.Seed, watch); err != nil {
+		watch.Close()
 		return nil, errors.Join(err, r.output.Close(), r.ledger.close())
 	}
-	env = append(env, r.news.settings()...)
 	r.tree = tree.New(tree.Config{
-		Command: append(c.Command, "-profile", "chaos", "-app", r.paths.app, "-data", r.paths.data,
-			"-instances", strconv.Itoa(c.Instances), "-clocks", clocks(c),
-			"-http", ports[0], "-amqp", ports[1], "-cosmos", ports[2], "-admin", ports[3]),
-		Env: env, Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
+		Command: command, Env: append(append(settings(c), r.news.settings()...),
+			"CRASH_PLAN="+filepath.Join(r.paths.crashes, "plan.json"), "CRASH_LOG="+filepath.Join(r.paths.crashes, "deaths.txt")),
+		Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
 	})
 	r.poison = planPoison(c.Seed, c.Deliveries, c.Duration)
 	return r, nil
+}
+
+// prepareCrashes lists the crash points and makes the folder with their plan.
+// Those of the handler itself, by which it kills itself, are beside those at which
+// it is killed, until a run has shown that these are enough.
+func (r *run) prepareCrashes(ctx context.Context) error {
+	all, err := effects(r.c.Subject, r.paths.app)
+	if err != nil {
+		return err
+	}
+	own, err := exec.CommandContext(ctx, filepath.Join(r.paths.app, handlerName), "crash-points").Output()
+	if err != nil {
+		return fmt.Errorf("list the handler's own crash points: %w", err)
+	}
+	r.crashes, err = newCrashes(append(pointsOf(all), strings.Fields(string(own))...), r.paths.crashes, r.c.Faults.Seed)
+	return err
 }
 
 // clocks says how far the clock of each instance is off, by turns: half of what
@@ -247,6 +266,9 @@ func (r *run) disarm() error {
 }
 
 func (r *run) close() error {
+	if r.crashes != nil {
+		defer r.crashes.watch.Close()
+	}
 	if r.client != nil {
 		r.client.Close()
 	}

@@ -63,7 +63,7 @@ func (subject *Subject) Collect(ctx context.Context, src Source) (Snapshot, erro
 			takers[c.Name] = into(&records[i])
 		}
 	}
-	names := subject.names()
+	names := subject.Containers()
 	sizes := make([][]Document, len(names))
 	for i, name := range names {
 		group.Go(func() (err error) {

@@ -18,7 +18,7 @@ const largest = 2 << 20
 
 // Ensure the documents of every container have a bound that leaves them room.
 func TestBounds(t *testing.T) {
-	for _, name := range theSubject.names() {
+	for _, name := range theSubject.Containers() {
 		if most := theSubject.bound(name); most <= 0 || most > largest*3/4 {
 			t.Errorf("documents of %s may have %d bytes", name, most)
 		}
@@ -30,7 +30,7 @@ func TestBounds(t *testing.T) {
 
 // Ensure a document may be as large as its bound, and no larger.
 func TestSizes(t *testing.T) {
-	for _, container := range theSubject.names() {
+	for _, container := range theSubject.Containers() {
 		most := theSubject.bound(container)
 		for _, tt := range []struct{ bytes, broken int }{{1, 0}, {most, 0}, {most + 1, 1}, {largest, 1}} {
 			f := judge(scene{Snapshot: Snapshot{Documents: []Document{{container, "d", tt.bytes}}}}, checkSizes)

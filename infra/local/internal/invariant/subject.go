@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
@@ -50,7 +51,7 @@ func NewSubject(b business.Business, t *trial.Trial, v business.Values) (*Subjec
 		case found && t != nil && effect.Ask == nil:
 			errs = append(errs, fmt.Errorf("the trial has no Ask for the effect of step %s in container %s", step.Name, effect.Container))
 		case found:
-			s.effects = append(s.effects, effectful{effect, step, target(probed(step), step.Name).id == probe})
+			s.effects = append(s.effects, effectful{effect, step, target(probed(step.Call), step.Name).id == probe})
 		}
 	}
 	for _, e := range s.trial.Effects {
@@ -72,8 +73,8 @@ func NewSubject(b business.Business, t *trial.Trial, v business.Values) (*Subjec
 // probe is the TransactionID of a call that is made to look at.
 const probe = "probe"
 
-func probed(step *workflow.Step) workflow.Call {
-	return step.Call(workflow.Input{TransactionID: probe, Revision: 1, Request: json.RawMessage("{}")})
+func probed(call func(workflow.Input) workflow.Call) workflow.Call {
+	return call(workflow.Input{TransactionID: probe, Revision: 1, Request: json.RawMessage("{}")})
 }
 
 // effectOf returns where the effect of a step is: where the trial says, or else in
@@ -91,7 +92,7 @@ func (s *Subject) effectOf(step string) (trial.Effect, bool) {
 	calls := map[string]int{} // steps by backend
 	for i := range s.business.Workflow.Steps {
 		other := &s.business.Workflow.Steps[i]
-		name := probed(other).Backend
+		name := probed(other.Call).Backend
 		calls[name]++
 		if other.Name == step {
 			backend = name
@@ -130,8 +131,28 @@ func (s *Subject) containers() []business.Container {
 	return all
 }
 
-// names returns the names of all containers: the system's own and the backends'.
-func (s *Subject) names() []string {
+// Calls returns the calls of all steps, and their undos, for a transaction that
+// nobody has asked for.
+func (s *Subject) Calls() []workflow.Call {
+	var all []workflow.Call
+	for i := range s.business.Workflow.Steps {
+		step := &s.business.Workflow.Steps[i]
+		all = append(all, probed(step.Call))
+		if step.Undo != nil {
+			all = append(all, probed(step.Undo))
+		}
+	}
+	for i := range all {
+		if strings.HasSuffix(all[i].Path, "/") { // it ends with a part of the request
+			all[i].Path += probe
+		}
+	}
+	return all
+}
+
+// Containers returns the names of all containers: the system's own and the
+// backends'.
+func (s *Subject) Containers() []string {
 	all := []string{
 		cosmosdb.TransactionsContainer, cosmosdb.RequestsContainer, cosmosdb.QuarantineContainer, cosmosdb.CheckpointsContainer,
 	}
