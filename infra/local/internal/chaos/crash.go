@@ -26,13 +26,14 @@ type crashes struct {
 	armed map[string]int // how often, by point
 }
 
-// armedAtOnce is how many points a plan has.
-const armedAtOnce = 12
+// armedAtOnce is how many points a plan has, besides those that stay in it since
+// they are rarely passed.
+const armedAtOnce = 6
 
 // passings are the latest passings of a point at which a handler is killed, by how
 // often the point was armed before: late at first, so that a handler gets some
-// work done before. A point that was armed in vain is rarely passed, and its
-// first passing is taken in the end.
+// work done before. A point that was armed in vain as often as that is rarely
+// passed, and stays armed, for its first passing.
 var passings = []int{40, 6, 1}
 
 // newCrashes makes the folder, with a plan that kills nobody. The watch must be
@@ -58,8 +59,8 @@ func newCrashes(points []string, dir string, seed uint64) (*crashes, error) {
 	return c, nil
 }
 
-// arm writes a plan of points that were not hit yet, those first that were
-// armed least often.
+// arm writes a plan of points that were not hit yet: those that were armed least
+// often, and those that were armed in vain.
 func (c *crashes) arm() error { return effect.Plan{Run: c.run, Points: c.next()}.Write(c.dir) }
 
 // disarm writes a plan without points.
@@ -71,9 +72,14 @@ func (c *crashes) next() map[string]int {
 	c.random.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
 	slices.SortStableFunc(open, func(a, b string) int { return c.armed[a] - c.armed[b] })
 	chosen := map[string]int{}
-	for _, p := range open[:min(armedAtOnce, len(open))] {
-		chosen[p] = 1 + c.random.IntN(passings[min(c.armed[p], len(passings)-1)])
-		c.armed[p]++
+	for i, p := range open {
+		switch n := c.armed[p]; {
+		case n >= len(passings):
+			chosen[p] = 1
+		case i < armedAtOnce:
+			chosen[p] = 1 + c.random.IntN(passings[n])
+			c.armed[p]++
+		}
 	}
 	return chosen
 }
