@@ -87,7 +87,7 @@ func refusedExchanges(t *testing.T, c *contract) {
 		t.Errorf("given up after %v", took)
 	}
 	_, data := w.call(http.MethodPut, routePrefix+requestPath+"/mine-1", deliveryBody)
-	if !containsText(data, `"transactionId":"mine-1"`) || !containsText(data, "it may have been accepted") {
+	if !containsText(data, `"transactionId":"mine-1"`) || !containsText(data, "may have been accepted") {
 		t.Errorf("the client is not told under which id to repeat: %s", data)
 	}
 	close(hold)

@@ -152,7 +152,7 @@ func refusal(err error) problem.Problem {
 		p.Detail = past.Reason
 		p.Extensions = map[string]any{"transactionId": past.TransactionID, "state": past.State}
 	case errors.As(err, &unknown):
-		p.Detail = "it may have been accepted; please repeat it under the same id, by PUT or with the same " + keyHeader
+		p.Detail = "the request may have been accepted; please repeat it under the same id, by PUT or with the same " + keyHeader
 		p.Extensions = map[string]any{"transactionId": unknown.TransactionID, "operationId": unknown.OperationID}
 	case errors.Is(err, ingest.ErrKeyReused):
 		p = *problem.New(problem.KeyReused, "")

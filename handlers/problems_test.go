@@ -35,14 +35,14 @@ func problemsDocument() string {
 	var b strings.Builder
 	b.WriteString(`# Problem types
 
-Everything that is refused is answered with a problem document (RFC 9457). Its
+Every refusal is a problem document (RFC 9457). Its
 ` + "`type`" + ` is one of these short references; a client may depend on them and on the
 status, not on titles and details. ` + "`errors`" + ` lists faults of the body with their
-JSON pointers. Where it makes sense to come again, Retry-After says when.
+JSON pointers. Retry-After says when to repeat, if repeating makes sense.
 
-To the workflow a 4xx of a backend is a verdict only with such a document, of a
+The workflow takes a backend's 4xx as a verdict only with such a document and a
 ` + "`type` other than `about:blank`: 401, 408, 429, `forbidden`" + ` and every 4xx
-without one are repeated later.
+without such a document are repeated later.
 
 | type | status | title |
 |---|---|---|
@@ -53,7 +53,7 @@ without one are repeated later.
 		}
 	}
 	list(problem.Types)
-	b.WriteString("\nThe backends have these besides:\n\n| type | status | title |\n|---|---|---|\n")
+	b.WriteString("\nThe backends add these:\n\n| type | status | title |\n|---|---|---|\n")
 	list(backendProblems)
 	return b.String()
 }

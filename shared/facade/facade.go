@@ -24,7 +24,7 @@ type Service[A, G any] interface {
 
 // KeyExpired refuses to repeat a post whose key the service may have forgotten:
 // a repeat could make it twice, and could not find what the first one made.
-var KeyExpired = problem.Type{ID: "key-expired", Status: 409, Title: "The other service may not know the request any more"}
+var KeyExpired = problem.Type{ID: "key-expired", Status: 409, Title: "The other service may have forgotten the request"}
 
 // Facade stands before a service. It is safe for concurrent use.
 type Facade[A, G any] struct {

@@ -38,7 +38,7 @@ var (
 	// ErrKeyReused is returned for an idempotency key that stands for another
 	// request (422).
 	ErrKeyReused = failure.New(failure.Invalid, "accept request", "",
-		errors.New("the idempotency key stands for another request"))
+		errors.New("the idempotency key belongs to another request"))
 )
 
 // UnacknowledgedError is ErrUnacknowledged together with the ids under which

@@ -15,18 +15,18 @@ type Type struct {
 var (
 	Malformed        = Type{"malformed", http.StatusBadRequest, "The body is not readable JSON"}
 	Invalid          = Type{"invalid", http.StatusBadRequest, "The request breaks a rule"}
-	Unauthorized     = Type{"unauthorized", http.StatusUnauthorized, "The caller is not known"}
+	Unauthorized     = Type{"unauthorized", http.StatusUnauthorized, "The caller is unknown"}
 	Forbidden        = Type{"forbidden", http.StatusForbidden, "The caller may not do this"}
-	NotFound         = Type{"not-found", http.StatusNotFound, "There is no such thing"}
+	NotFound         = Type{"not-found", http.StatusNotFound, "No such resource"}
 	MethodNotAllowed = Type{"method-not-allowed", http.StatusMethodNotAllowed, "The method is not allowed here"}
-	Conflict         = Type{"conflict", http.StatusConflict, "The request contradicts what is there"}
-	Gone             = Type{"gone", http.StatusGone, "It was undone and stays so"}
+	Conflict         = Type{"conflict", http.StatusConflict, "The request conflicts with the current state"}
+	Gone             = Type{"gone", http.StatusGone, "It was undone for good"}
 	TooLarge         = Type{"too-large", http.StatusRequestEntityTooLarge, "The body is too large"}
-	Unsupported      = Type{"unsupported-media-type", http.StatusUnsupportedMediaType, "The body is not of a known type"}
-	KeyReused        = Type{"key-reused", http.StatusUnprocessableEntity, "The idempotency key stands for another request"}
+	Unsupported      = Type{"unsupported-media-type", http.StatusUnsupportedMediaType, "The body's type is not supported"}
+	KeyReused        = Type{"key-reused", http.StatusUnprocessableEntity, "The idempotency key belongs to another request"}
 	TooManyRequests  = Type{"too-many-requests", http.StatusTooManyRequests, "The caller has sent too many requests"}
 	Internal         = Type{"internal", http.StatusInternalServerError, "The service failed"}
-	Unavailable      = Type{"unavailable", http.StatusServiceUnavailable, "The service can't do it now"}
+	Unavailable      = Type{"unavailable", http.StatusServiceUnavailable, "The service is unavailable for now"}
 )
 
 // Types are all of the above, by status.

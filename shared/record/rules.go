@@ -30,11 +30,11 @@ type By struct {
 // The problems of the rules, besides problem.Gone.
 var (
 	OwnedByAnother = problem.Type{ID: "owned-by-another", Status: 409, Title: "It belongs to another transaction"}
-	StaleRevision  = problem.Type{ID: "stale-revision", Status: 409, Title: "A later revision is already there"}
-	OtherContent   = problem.Type{ID: "other-content", Status: 409, Title: "The revision is already there with other content"}
+	StaleRevision  = problem.Type{ID: "stale-revision", Status: 409, Title: "A later revision is already stored"}
+	OtherContent   = problem.Type{ID: "other-content", Status: 409, Title: "The revision is already stored with other content"}
 	// CannotUndo refuses a DELETE for good: what it was to undo has happened in
 	// the world. Nothing was changed, and a repeat gets the same answer.
-	CannotUndo = problem.Type{ID: "cannot-be-undone", Status: 409, Title: "It has happened and can't be undone"}
+	CannotUndo = problem.Type{ID: "cannot-be-undone", Status: 409, Title: "It has happened and cannot be undone"}
 )
 
 // Admit tells what a PUT would be: Created, Changed, or "" for a repeat, which

@@ -20,8 +20,8 @@ import (
 
 // The problems of this backend, besides those of package record.
 var (
-	NotConfirmable = problem.Type{ID: "not-confirmable", Status: 409, Title: "The delivery can't be confirmed like this"}
-	TooMany        = problem.Type{ID: "too-many", Status: 409, Title: "There are enough of them"}
+	NotConfirmable = problem.Type{ID: "not-confirmable", Status: 409, Title: "The delivery cannot be confirmed this way"}
+	TooMany        = problem.Type{ID: "too-many", Status: 409, Title: "The limit is reached"}
 )
 
 // The most confirmations and wishes for a notice that one delivery keeps, and the
