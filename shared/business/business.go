@@ -28,8 +28,8 @@ type Business struct {
 	Workflow workflow.Definition
 	// Parse reads a client's request, strictly: unknown fields are refused. The error
 	// is a *problem.Problem that lists every field at fault. The limits that depend on
-	// the settings or on the time are for clients alone: what was accepted before is
-	// never parsed by this function again.
+	// the settings or on the time are for clients alone: for what was accepted before, v
+	// is nil, and there are none.
 	Parse func(body []byte, v Values, now time.Time) (Request, error)
 	// ParseChange reads the body of a reschedule in the same way, and returns its
 	// canonical form. Nil if requests can't be changed.

@@ -16,8 +16,13 @@ func Business() business.Business {
 	}
 }
 
-// latest is the latest pickup that clients may ask for.
-func latest(v business.Values, now time.Time) time.Time { return now.Add(v.Span(pickupHorizon)) }
+// latest is the latest pickup that clients may ask for; the zero time is no limit.
+func latest(v business.Values, now time.Time) time.Time {
+	if v == nil {
+		return time.Time{}
+	}
+	return now.Add(v.Span(pickupHorizon))
+}
 
 func parseRequest(body []byte, v business.Values, now time.Time) (business.Request, error) {
 	r, err := Parse(body, latest(v, now))
