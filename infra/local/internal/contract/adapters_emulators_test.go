@@ -13,6 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/cosmos"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/store"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 )
@@ -102,14 +103,7 @@ func adaptersAccount(t *testing.T, cfg cosmos.Config) string {
 		t.Fatal(err)
 	}
 	for _, c := range cosmosdb.Containers(chosen.Business()) {
-		p := azcosmos.ContainerProperties{
-			ID:                     c.Name,
-			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}, Version: 2},
-		}
-		if ttl := int32(c.DefaultTTLSeconds); ttl != 0 {
-			p.DefaultTimeToLive = &ttl
-		}
-		if _, err := db.CreateContainer(t.Context(), p, nil); err != nil {
+		if _, err := db.CreateContainer(t.Context(), system.ContainerProperties(c), nil); err != nil {
 			t.Fatalf("create container %s: %v", c.Name, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
@@ -76,19 +77,32 @@ func createContainers(ctx context.Context, client *azcosmos.Client, database str
 		return fmt.Errorf("open database %s: %w", database, err)
 	}
 	for _, c := range containers {
-		properties := azcosmos.ContainerProperties{
-			ID:                     c.Name,
-			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}, Version: 2},
-		}
-		if c.DefaultTTLSeconds != 0 {
-			ttl := int32(c.DefaultTTLSeconds)
-			properties.DefaultTimeToLive = &ttl
-		}
-		if _, err := db.CreateContainer(ctx, properties, nil); err != nil && !exists(err) {
+		if _, err := db.CreateContainer(ctx, ContainerProperties(c), nil); err != nil && !exists(err) {
 			return fmt.Errorf("create container %s: %w", c.Name, err)
 		}
 	}
 	return nil
+}
+
+// ContainerProperties are those that infra/modules/cosmos.bicep gives a container.
+func ContainerProperties(c cosmosdb.ContainerSpec) azcosmos.ContainerProperties {
+	p := azcosmos.ContainerProperties{
+		ID:                     c.Name,
+		PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{c.PartitionKey}, Version: 2},
+		IndexingPolicy: &azcosmos.IndexingPolicy{
+			Automatic: true, IndexingMode: azcosmos.IndexingModeConsistent,
+			ExcludedPaths: []azcosmos.ExcludedPath{{Path: "/*"}},
+		},
+	}
+	for _, field := range c.Indexed {
+		path := "/" + strings.ReplaceAll(field, ".", "/") + "/?"
+		p.IndexingPolicy.IncludedPaths = append(p.IndexingPolicy.IncludedPaths, azcosmos.IncludedPath{Path: path})
+	}
+	if c.DefaultTTLSeconds != 0 {
+		ttl := int32(c.DefaultTTLSeconds)
+		p.DefaultTimeToLive = &ttl
+	}
+	return p
 }
 
 func exists(err error) bool {
