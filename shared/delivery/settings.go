@@ -21,13 +21,13 @@ const (
 func settings() []business.Setting {
 	return []business.Setting{
 		{Name: fleetDrones, Kind: business.Whole, Default: "1000", Min: 1, Max: 1_000_000, Text: "drones of the fleet"},
-		{Name: fleetZones, Kind: business.Whole, Default: "10", Min: 1, Max: 1000, Text: "zones that the fleet is spread over"},
+		{Name: fleetZones, Kind: business.Whole, Default: "10", Min: 1, Max: 1000, Text: "zones of the fleet"},
 		{Name: fleetSpeed, Kind: business.Decimal, Default: "60", Min: 1, Max: 1000, Text: "speed of a drone in km/h"},
 		{Name: fleetCapacity, Kind: business.Decimal, Default: "20", Min: 0.1, Max: 10_000, Text: "what a drone carries, in kg"},
 		{Name: flightTimeScale, Kind: business.Decimal, Default: "1", Min: 0.000_001, Max: 10,
 			Text: "multiplies the time of every flight; 0.001 makes a demo quick"},
 		{Name: pickupHorizon, Kind: business.Span, Unit: 24 * time.Hour, Default: "30", Min: 1, Max: 365,
-			Text: "how far ahead a request's pickupTime may be; what was accepted before is never refused for it"},
+			Text: "how far ahead a request's pickupTime may be; a lower value does not affect accepted requests"},
 		{Name: carrierDistance, Kind: business.Decimal, Default: "40", Min: 0, Max: 40_000,
 			Text: "distance in km above which a third-party carrier is needed"},
 	}

@@ -12,14 +12,14 @@ func Markdown(of business.Business) string {
 	var b strings.Builder
 	b.WriteString(`# Settings
 
-The handler is configured by environment variables alone. In Azure they are the
+Environment variables alone configure the handler. In Azure they are the
 app's settings, locally the values of ` + "`local.settings.json`" + `; the real environment
-wins over both. At the start everything that is wrong is reported at once, and
-the handler ends with exit code 1. Decimals are allowed where it says "a number".
+wins over both. At the start the handler reports everything that is wrong and
+ends with exit code 1. Decimals are allowed where the table says "a number".
 
 ## Connections
 
-A plain value is a connection string. Otherwise the address is used with an
+A plain value is a connection string. Otherwise an address is used with an
 identity: ` + "`__credential`" + ` is ` + "`managedidentity`" + ` or not set (the default chain of
 credentials), ` + "`__clientId`" + ` names a user-assigned identity.
 
@@ -31,10 +31,10 @@ credentials), ` + "`__clientId`" + ` names a user-assigned identity.
 			k.name, k.name, k.suffix, k.addressOf, k.name, k.name)
 	}
 	b.WriteString(`
-A connection is read if one of the functions that run here needs it. The host, and
+A connection is read if a function that runs here needs it. The host, and
 with it the handler, runs all functions but those NAME for which
-` + "`" + fmt.Sprintf(disabledForms[0], "NAME") + "`" + ` is true. On a developer's machine a list does it, too: with
-` + "`" + functionsPrefix + "0`, `…1`" + ` and so on only those run that are named there.
+` + "`" + fmt.Sprintf(disabledForms[0], "NAME") + "`" + ` is true. On a developer's machine a list does the same: with
+` + "`" + functionsPrefix + "0`, `…1`" + ` and so on only the functions named there run.
 
 | function | connections |
 |---|---|

@@ -145,7 +145,7 @@ func safe(field func(*Settings) *string) parser {
 			return errors.New("is not such a URL")
 		}
 		if !auth.SafeAddress(u) {
-			return errors.New("is not safe from being read on its way")
+			return errors.New("is not protected by TLS")
 		}
 		*field(s) = value
 		return nil
@@ -200,7 +200,7 @@ func ownerClaim(field func(*Settings) *string) parser {
 	name := regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,200}$`)
 	return parser{"a claim's name, or none", func(s *Settings, value string) error {
 		if !name.MatchString(value) {
-			return errors.New("is no claim's name")
+			return errors.New("is not a claim's name")
 		}
 		if *field(s) = value; value == "none" {
 			*field(s) = ""
@@ -221,7 +221,7 @@ func truth(field func(*Settings) *bool) parser {
 
 // list reads values with commas between them.
 func list(field func(*Settings) *[]string) parser {
-	return parser{"values with commas between them, or nothing", func(s *Settings, value string) error {
+	return parser{"values separated by commas, or nothing", func(s *Settings, value string) error {
 		var values []string
 		for v := range strings.SplitSeq(value, ",") {
 			if v = strings.TrimSpace(v); v != "" {

@@ -37,7 +37,7 @@ func (s Settings) ownRules() []business.Rule {
 	return []business.Rule{
 		less("CALL_TIMEOUT_SECONDS", b.Call, "STEP_TIMEOUT_SECONDS", b.Step, "a step needs room for a second attempt"),
 		upTo("CALL_TIMEOUT_SECONDS", b.Call, "BREAKER_DELAY_SECONDS", s.Backends.Breaker.Delay,
-			"the calls from before the opening must have ended when others are tried"),
+			"calls from before the opening must have ended before new ones are tried"),
 		less("STEP_TIMEOUT_SECONDS", b.Step, "INVOCATION_TIMEOUT_SECONDS", b.Invocation, "an invocation runs several steps and saves"),
 		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LEASE_SECONDS", b.Lease, "a runner must have stopped before its lease ends"),
 		rule([]string{"CALL_TIMEOUT_SECONDS", "LEASE_SECONDS"}, fmt.Sprintf(
@@ -46,20 +46,20 @@ func (s Settings) ownRules() []business.Rule {
 		less("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout,
 			"the host kills the handler with all its invocations when one takes too long"),
 		upTo("INVOCATION_TIMEOUT_SECONDS", b.Invocation, "LOCK_RENEWAL_SECONDS", b.LockRenewal,
-			"a message must stay locked while it is worked on"),
+			"a message must stay locked during the work on it"),
 		upTo("MESSAGE_LOCK_SECONDS", b.MessageLock, "LOCK_RENEWAL_SECONDS", b.LockRenewal, "renewal begins inside the first lock"),
 		upTo("LEASE_SECONDS", b.Lease, "LOCK_RENEWAL_SECONDS", b.LockRenewal,
-			"a redelivery must not find the lease of an invocation that is gone for longer than its message was locked"),
+			"a dead invocation's lease must not outlast its message's lock"),
 		less("LEASE_SECONDS", b.Lease, "DUPLICATE_WINDOW_SECONDS", b.DuplicateWindow,
-			"a wake is sent again by the next runner, and the repeat must be recognized"),
+			"the next runner sends a wake again, and the queue must recognize the repeat"),
 		less("LATER_MIN_SECONDS", b.LaterMin, "LATER_MAX_SECONDS", b.LaterMax, "delays grow from the one to the other"),
-		less("LATER_MAX_SECONDS", b.LaterMax, "COMPLETE_BY_HOURS", b.CompleteBy, "the limit has to be noticed"),
+		less("LATER_MAX_SECONDS", b.LaterMax, "COMPLETE_BY_HOURS", b.CompleteBy, "a run must notice the limit"),
 		less("LATER_MAX_SECONDS", b.LaterMax, "QUEUE_TTL_HOURS", b.QueueTTL, "a wake must not expire before it is due"),
 		less("ACCEPT_TIMEOUT_SECONDS", b.Accept, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout, "the client gets our answer, not the host's"),
 		less("WRITER_LINGER_MS", w.Linger, "ACCEPT_TIMEOUT_SECONDS", b.Accept, "a batch must be sent while its callers wait"),
 		rule([]string{"DOCUMENT_TTL_DAYS", "HUB_RETENTION_HOURS", "QUEUE_TTL_HOURS"}, fmt.Sprintf(
 			"DOCUMENT_TTL_DAYS (%v) must be more than HUB_RETENTION_HOURS and QUEUE_TTL_HOURS together (%v): "+
-				"no message may outlive the document that tells it is a repeat", b.DocumentTTL, b.HubRetention+b.QueueTTL),
+				"no message may outlive the document that identifies it as a repeat", b.DocumentTTL, b.HubRetention+b.QueueTTL),
 			b.DocumentTTL > b.HubRetention+b.QueueTTL),
 		rule([]string{"WRITER_BATCH_EVENTS", "WRITER_BUFFER_EVENTS"}, fmt.Sprintf(
 			"WRITER_BATCH_EVENTS (%d) must not be more than WRITER_BUFFER_EVENTS (%d): a batch is filled from the buffer",
