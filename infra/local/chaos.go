@@ -22,7 +22,7 @@ import (
 type chaosFlags struct {
 	deliveries, instances, treeKills int
 	seed                             uint64
-	duration, settle, clocks         time.Duration
+	duration, encore, settle, clocks time.Duration
 	faults, dir                      string
 	crashes, keep, json              bool
 }
@@ -37,6 +37,7 @@ func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.deliveries, "deliveries", 1500, "delivery requests to send, besides repeats and malformed ones")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the requests, the faults and the kills")
 	flags.DurationVar(&f.duration, "duration", 45*time.Second, "how long to send requests and inject faults")
+	flags.DurationVar(&f.encore, "encore", chaos.UsualEncore, "how long to go on at most while too little has been seen to prove anything")
 	flags.StringVar(&f.faults, "faults", usualFaults, "what to break: all, none, or words such as cosmos,servicebus.busy=0.3,-amqp.drop")
 	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, each with its own handler")
 	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and restart it")
@@ -57,8 +58,8 @@ const (
 
 // line is the command line that repeats the run.
 func (f *chaosFlags) line() string {
-	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
-		f.deliveries, f.seed, f.duration, f.faults, f.instances, f.treeKills, f.clocks, f.crashes, f.settle)
+	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -encore %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
+		f.deliveries, f.seed, f.duration, f.encore, f.faults, f.instances, f.treeKills, f.clocks, f.crashes, f.settle)
 }
 
 // runChaos proves the promises under faults.
@@ -115,7 +116,7 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 			return err
 		},
 		Deliveries: f.deliveries, Seed: f.seed, Duration: f.duration, Faults: plan,
-		Instances: f.instances, TreeKills: f.treeKills, Clocks: f.clocks, Settle: f.settle, Keep: f.keep,
+		Instances: f.instances, TreeKills: f.treeKills, Encore: f.encore, Clocks: f.clocks, Settle: f.settle, Keep: f.keep,
 		Version: strings.TrimSpace(built.String()), Line: f.line(),
 		Notice: func(text string) { d.note("%s", text) }, Progress: d.chaos,
 	}

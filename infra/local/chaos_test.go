@@ -124,6 +124,7 @@ func TestMistakesInTheCallOfChaos(t *testing.T) {
 		"duration":   {[]string{"-duration", "1ms", "-settle", "0s"}, "-duration 1ms: use 1s to 1h; -settle 0s"},
 		"faults":     {[]string{"-faults", "gremlins"}, `there is no fault "gremlins"`},
 		"kills":      {[]string{"-tree-kills", "-1"}, "-tree-kills -1: use 0 to 20"},
+		"encore":     {[]string{"-encore", "-1s"}, "-encore -1s: use 0s to 1h"},
 		"clocks":     {[]string{"-clocks-apart", "5s"}, "-clocks-apart 5s: use 0s to 4s"},
 		"instances":  {[]string{"-instances", "0"}, "-instances 0: use 1 to 16"},
 	} {

@@ -22,7 +22,7 @@ import (
 func breaking(deliveries int, duration time.Duration) Config {
 	return Config{
 		Deliveries: deliveries, Duration: duration, Seed: 1, Instances: 2, TreeKills: 1, Faults: fault.All(1),
-		CrashPoints: true,
+		CrashPoints: true, Encore: UsualEncore,
 	}
 }
 
@@ -145,7 +145,7 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Subject: subject, Deliveries: MinDeliveries, Duration: time.Second}
+	c := Config{Subject: subject, Deliveries: MinDeliveries, Duration: time.Second, Encore: UsualEncore}
 	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log")), bounds: c.bounds(0),
 		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

@@ -31,7 +31,9 @@ type Config struct {
 	Duration   time.Duration // of sending and breaking
 	Faults     fault.Plan
 	Instances  int
-	TreeKills  int // how often the whole tree is killed
+	// Encore is how long it goes on at most while too little has been seen.
+	Encore    time.Duration
+	TreeKills int // how often the whole tree is killed
 	// Clocks is how far the clocks of instances are apart; the design allows
 	// engine.LeaseMargin.
 	Clocks  time.Duration
@@ -68,6 +70,7 @@ func (c Config) Validate() error {
 	check(c.Instances >= 1 && c.Instances <= MaxInstances, "-instances %d: use 1 to %d", c.Instances, MaxInstances)
 	check(c.Clocks >= 0 && c.Clocks <= MaxClocks, "-clocks-apart %v: use 0s to %v", c.Clocks, MaxClocks)
 	check(c.TreeKills >= 0 && c.TreeKills <= MaxTreeKills, "-tree-kills %d: use 0 to %d", c.TreeKills, MaxTreeKills)
+	check(c.Encore >= 0 && c.Encore <= time.Hour, "-encore %v: use 0s to 1h", c.Encore)
 	check(c.Settle >= time.Second && c.Settle <= time.Hour, "-settle %v: use 1s to 1h", c.Settle)
 	return errors.Join(errs...)
 }

@@ -103,12 +103,12 @@ func (s situation) left(c Config) time.Duration {
 	return end - s.now.Sub(s.begun)
 }
 
-// longestEncore is as long as the longest burst takes, and what it brings about.
-const longestEncore = 75 * time.Second
+// UsualEncore is as long as the longest burst takes, and what it brings about.
+const UsualEncore = 75 * time.Second
 
 // encoreTime is how long the storm goes on at most for what is missing when its
 // time is up.
-func (c Config) encoreTime() time.Duration { return min(longestEncore, c.Duration*5/3) }
+func (c Config) encoreTime() time.Duration { return min(c.Encore, c.Duration*5/3) }
 
 // missing returns what is still below its bound and may come yet. How many are
 // Completed, and what else is read from what is stored, nobody knows before the
