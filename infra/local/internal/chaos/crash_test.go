@@ -11,10 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
 
 func steering(t *testing.T, points int) (*crashes, func() map[string]int) {
@@ -181,7 +182,7 @@ func stagedApp(t *testing.T) string {
 // Ensure that the points follow from the business and the app.
 func TestEffectsOfTheApp(t *testing.T) {
 	app := stagedApp(t)
-	subject, err := invariant.NewSubject(chosen.Business(), chosen.Trial(), nil)
+	subject, err := invariant.NewSubject(chosen.Business(), chosentrial.Trial(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
