@@ -33,6 +33,10 @@ type Trial struct {
 	// what is scarce is to be scarce, and what takes hours is to take seconds.
 	Settings func(requests int) map[string]string
 
+	// Answers are what stands for the answer of a step's backend where nothing but load
+	// is measured, by step; an empty object for those that are not named.
+	Answers map[string]any
+
 	// Effects say where the effects of the steps are.
 	Effects []Effect
 	// Sizes are the largest documents of the business's containers, in bytes;

@@ -30,6 +30,7 @@ const timeScale = 0.002
 func Trial() trial.Trial {
 	return trial.Trial{
 		Kinds: kinds, Change: change, Before: accounts(), Meanwhile: passerBy, Settings: settings,
+		Answers: map[string]any{delivery.StepAccount: map[string]string{"id": "owner-1", "status": account.Active}},
 		Effects: []trial.Effect{
 			{Step: delivery.StepPackage, Container: delivery.PackagesContainer, Ask: trial.Read[parcel.Content]},
 			{Step: delivery.StepTransportation, Container: delivery.BookingsContainer, Ask: trial.Read[transportation.Ask]},

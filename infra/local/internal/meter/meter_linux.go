@@ -49,3 +49,16 @@ func ReadMachine() (Machine, error) {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// Environment returns the environment that a process was started with, as NAME=value.
+func Environment(pid int) ([]string, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return nil, fmt.Errorf("environment of process %d: %w", pid, err)
+	}
+	env, err := p.Environ()
+	if err != nil {
+		return nil, fmt.Errorf("environment of process %d: %w", pid, err)
+	}
+	return env, nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/bench"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+)
+
+// benchFlags say what to measure.
+type benchFlags struct {
+	config  bench.Config
+	samples string
+	seed    uint64
+	json    bool
+}
+
+func (f *benchFlags) define(flags *flag.FlagSet) {
+	c := &f.config
+	flags.IntVar(&c.Rounds, "rounds", 3, "how often each side is measured, in turns")
+	flags.DurationVar(&c.For, "for", 5*time.Second, "how long a side is measured in a round")
+	flags.IntVar(&c.Backlog, "backlog", 2000, "transactions that are accepted before they are run to completion")
+	flags.DurationVar(&c.Latency, "latency", 5*time.Millisecond, "how long a mock backend takes")
+	flags.DurationVar(&c.Tail, "tail", 2*time.Second, "how long one call of a hundred takes in the scenario tail")
+	flags.DurationVar(&c.Spike, "spike", 10*time.Second, "how long spike and overload last")
+	flags.DurationVar(&c.Soak, "soak", time.Hour, "how long soak lasts")
+	flags.DurationVar(&c.Settle, "settle", 20*time.Minute, "the longest time that a backlog may take")
+	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual one)")
+	flags.Uint64Var(&f.seed, "seed", 1, "what the usual requests are drawn from")
+	flags.StringVar(&c.Dir, "dir", "", "`folder` to work in (default .build/bench)")
+	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line")
+}
+
+func (f *benchFlags) check() error {
+	c := f.config
+	switch {
+	case c.Rounds < 1 || c.Rounds > 100:
+		return &usageError{fmt.Sprintf("bench: -rounds %d: use 1 to 100", c.Rounds)}
+	case c.Backlog < 10 || c.Backlog > 1_000_000:
+		return &usageError{fmt.Sprintf("bench: -backlog %d: use 10 to 1000000", c.Backlog)}
+	case min(c.For, c.Spike, c.Soak, c.Settle) < 100*time.Millisecond || min(c.Latency, c.Tail) < 0:
+		return &usageError{"bench: a time is too short: use 100ms and more"}
+	}
+	return nil
+}
+
+func benchHelp(w io.Writer) error {
+	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak), or some of:\n\n"
+	for _, s := range bench.Scenarios() {
+		text += fmt.Sprintf("  %-9s %s\n", s[0], s[1])
+	}
+	_, err := io.WriteString(w, text+"\nflags:\n")
+	return err
+}
+
+// runBench measures scenarios beside their baselines.
+func runBench(ctx context.Context, c console) error {
+	var names []string
+	for len(c.args) > 0 && c.args[0] != "" && c.args[0][0] != '-' {
+		names, c.args = append(names, c.args[0]), c.args[1:]
+	}
+	flags := newFlags("bench")
+	f := benchFlags{}
+	f.define(flags)
+	if len(names) == 0 {
+		if err := parse(c, flags); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return errors.Join(err, benchHelp(c.out))
+			}
+			return err
+		}
+		return &usageError{"bench: name what to measure: all, or some of the scenarios in bench -help"}
+	}
+	if err := parse(c, flags); err != nil {
+		return err
+	}
+	names, err := scenariosOf(names)
+	if err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	d := newDisplay(c.out, f.json)
+	if err := f.prepare(ctx, d); err != nil {
+		return err
+	}
+	var outcomes []*bench.Outcome
+	for _, name := range names {
+		o, err := bench.Run(ctx, f.config, name)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			d.object(o)
+		}
+		outcomes = append(outcomes, o)
+	}
+	if !f.json {
+		if err := bench.WriteMarkdown(c.out, outcomes); err != nil {
+			return err
+		}
+	}
+	return broken(outcomes)
+}
+
+// scenariosOf returns what to measure, without what is named twice.
+func scenariosOf(words []string) (names []string, err error) {
+	var known []string
+	for _, s := range bench.Scenarios() {
+		known = append(known, s[0])
+	}
+	for _, word := range words {
+		these := []string{word}
+		if word == "all" {
+			these = bench.All()
+		}
+		for _, name := range these {
+			if !slices.Contains(known, name) {
+				return nil, &usageError{fmt.Sprintf("bench: there is no scenario %q; see bench -help", name)}
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// prepare stages the app into the folder of the run.
+func (f *benchFlags) prepare(ctx context.Context, d *display) error {
+	var err error
+	if f.config.Samples, err = samples(f.samples, f.seed); err != nil {
+		return &usageError{"bench: -samples: " + err.Error()}
+	}
+	f.config.Notice = func(text string) { d.note("%s", text) }
+	f.config.Starter, err = starter(ctx, f.config.Dir, "bench", d)
+	return err
+}
+
+// starter stages the app below a folder, by default the one of that name in .build,
+// and returns what starts it there as a process of its own.
+func starter(ctx context.Context, dir, name string, d *display) (bench.Starter, error) {
+	if dir == "" {
+		project, err := stage.FindProject(".")
+		if err != nil {
+			return bench.Starter{}, err
+		}
+		dir = filepath.Join(project, ".build", name)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return bench.Starter{}, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return bench.Starter{}, err
+	}
+	d.note("building the function app")
+	app, err := staged(ctx, stage.Local, filepath.Join(dir, "app"))
+	return bench.Starter{Command: []string{self}, App: app, Dir: dir}, err
+}
+
+// broken is the error for promises that did not hold. A target that is missed is
+// none: another machine may reach it.
+func broken(outcomes []*bench.Outcome) error {
+	var errs []error
+	for _, o := range outcomes {
+		for _, check := range o.Checks {
+			if check.Lost {
+				errs = append(errs, fmt.Errorf("%s: %s: %s", o.Scenario, check.What, check.Got))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

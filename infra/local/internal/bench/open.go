@@ -1,0 +1,217 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// The targets under load.
+const (
+	spikeTimes     = 5   // the completion rate
+	spikeMost      = 0.7 // of what can be accepted
+	overloadTimes  = 1.5 // what can be accepted
+	soakPart       = 0.5 // of the completion rate
+	latencyTarget  = 500 * time.Millisecond
+	refusalTarget  = 250 * time.Millisecond
+	recoveryTarget = 5 // seconds
+	afterwards     = 10 * time.Second
+
+	connections = 4096 // open at once, at most
+)
+
+// capacity is what an app can do.
+type capacity struct{ accept, complete float64 } // a second
+
+// probe measures what the app can do with a backlog: how fast it is accepted while
+// the rest runs, and how fast it is completed then.
+func (b *bench) probe(ctx context.Context, app *Process, s *stream) (capacity, error) {
+	if err := s.full(ctx, b.Backlog); err != nil { // which warms it up
+		return capacity{}, err
+	}
+	if _, err := b.drain(ctx, app); err != nil {
+		return capacity{}, err
+	}
+	begun := time.Now()
+	if err := s.full(ctx, b.Backlog); err != nil {
+		return capacity{}, err
+	}
+	accepting := time.Since(begun)
+	begun = time.Now()
+	done, err := b.drain(ctx, app)
+	if err != nil {
+		return capacity{}, err
+	}
+	c := capacity{float64(b.Backlog) / accepting.Seconds(), float64(max(1, done)) / time.Since(begun).Seconds()}
+	b.Notice(fmt.Sprintf("  accepts %.0f/s, completes %.0f/s", c.accept, c.complete))
+	return c, nil
+}
+
+// stream sends requests to an app, none like another.
+type stream struct {
+	b      *bench
+	app    *Process
+	client *load.Client
+	sent   int
+}
+
+func (b *bench) stream(app *Process) *stream {
+	return &stream{b: b, app: app, client: load.NewClient(app.URL+"/api/"+b.Samples.Resource, connections, b.Samples.Body, nil)}
+}
+
+func (s *stream) send(count int) load.Send {
+	from := s.sent
+	s.sent += count
+	return func(ctx context.Context, n int) load.Answer { return s.client.Send(ctx, from+n) }
+}
+
+func (s *stream) full(ctx context.Context, n int) error {
+	_, err := accepted(load.Full(ctx, clients, n, 0, s.send(n)))
+	return err
+}
+
+// offer offers a rate for a time and reports what came of it.
+func (s *stream) offer(ctx context.Context, o *Outcome, what string, rate float64, lasts time.Duration) *load.Result {
+	shape := load.Shape{{From: rate, To: rate, For: lasts}}
+	before := s.app.State(ctx)
+	r := load.Run(ctx, load.Config{Shape: shape, Send: s.send(shape.Count()), State: s.app.State, KeepIDs: true})
+	o.Loads = append(o.Loads, load.NewReport(what, fmt.Sprintf("%.0f/s for %v", rate, lasts), before, r, s.app.Names()))
+	s.b.Notice(fmt.Sprintf("  %s, %.0f/s: %d accepted, %d refused, %d failed, p99 %v", what, rate, r.Accepted, r.Refused, r.Failed, r.Latency.P99.Round(time.Millisecond)))
+	return r
+}
+
+// spike absorbs a burst that is completed later.
+func (b *bench) spike(ctx context.Context) (o *Outcome, err error) {
+	app, err := b.serveWhole(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(app, &err)
+	s := b.stream(app)
+	defer s.client.Close()
+	c, err := b.probe(ctx, app, s)
+	if err != nil {
+		return nil, err
+	}
+	o = &Outcome{}
+	rate := min(spikeTimes*c.complete, spikeMost*c.accept)
+	r := s.offer(ctx, o, "spike", rate, b.Spike)
+	o.Checks = append(o.Checks,
+		Check{What: "times the completion rate, below 70 % of what can be accepted", Want: "5", Got: fmt.Sprintf("%.1f", rate/c.complete), Met: rate >= spikeTimes*c.complete*0.99},
+		Check{What: "refused or failed in the spike", Want: "0", Got: fmt.Sprint(r.Refused + r.Failed), Met: r.Refused+r.Failed == 0},
+		Check{What: "p99 in the spike", Want: "< " + latencyTarget.String(), Got: r.Latency.P99.Round(time.Millisecond).String(), Met: r.Latency.P99 < latencyTarget},
+	)
+	return o, b.settled(ctx, app, s, o, r)
+}
+
+// overload offers more than can be accepted. Mock backends let what was accepted
+// come to its end sooner.
+func (b *bench) overload(ctx context.Context) (o *Outcome, err error) {
+	mock, err := b.mock(ctx, "-latency", "0s")
+	if err != nil {
+		return nil, err
+	}
+	defer closing(mock, &err)
+	app, err := b.Serve(ctx, nil, b.Samples.Mocked(mock.URL))
+	if err != nil {
+		return nil, err
+	}
+	defer closing(app, &err)
+	s := b.stream(app)
+	defer s.client.Close()
+	c, err := b.probe(ctx, app, s)
+	if err != nil {
+		return nil, err
+	}
+	o = &Outcome{}
+	over := s.offer(ctx, o, "overload", overloadTimes*c.accept, b.Spike)
+	after := s.offer(ctx, o, "afterwards", soakPart*c.complete, afterwards)
+	normal := secondsUntilNormal(after)
+	o.Checks = append(o.Checks,
+		Check{What: "failed in the overload", Want: "0", Got: fmt.Sprint(over.Failed), Met: over.Failed == 0},
+		Check{What: "p99 of refusals, each with Retry-After", Want: "< " + refusalTarget.String(), Got: over.Refusal.P99.Round(time.Millisecond).String(), Met: over.Refusal.P99 < refusalTarget},
+		Check{What: "seconds until it is normal again", Want: fmt.Sprintf("<= %d", recoveryTarget), Got: fmt.Sprint(normal), Met: normal <= recoveryTarget},
+	)
+	return o, b.settled(ctx, app, s, o, over, after)
+}
+
+// secondsUntilNormal returns after how many seconds nothing was refused any more,
+// and all was quick.
+func secondsUntilNormal(r *load.Result) int {
+	normal := 0
+	for _, p := range r.Points {
+		if p.Refused+p.Failed > 0 || p.Latency.P99 >= latencyTarget {
+			normal = p.Second + 1
+		}
+	}
+	return normal
+}
+
+// soak runs for long below what can be completed, to see whether memory grows.
+func (b *bench) soak(ctx context.Context) (o *Outcome, err error) {
+	app, err := b.serveWhole(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(app, &err)
+	s := b.stream(app)
+	defer s.client.Close()
+	c, err := b.probe(ctx, app, s)
+	if err != nil {
+		return nil, err
+	}
+	o = &Outcome{}
+	r := s.offer(ctx, o, "soak", soakPart*c.complete, b.Soak)
+	o.Checks = append(o.Checks, Check{What: "refused or failed", Want: "0", Got: fmt.Sprint(r.Refused + r.Failed), Met: r.Refused+r.Failed == 0})
+	return o, b.settled(ctx, app, s, o, r)
+}
+
+// settled waits until nothing is left to be done, asks for each transaction that
+// was accepted, and checks that all are at their end.
+func (b *bench) settled(ctx context.Context, app *Process, s *stream, o *Outcome, results ...*load.Result) error {
+	if _, err := b.drain(ctx, app); err != nil {
+		return err
+	}
+	var ids []string
+	for _, r := range results {
+		ids = append(ids, r.IDs...)
+	}
+	open, err := s.open(ctx, ids)
+	if err != nil {
+		return err
+	}
+	o.Checks = append(o.Checks, Check{What: fmt.Sprintf("lost of %d accepted", len(ids)), Want: "0", Got: fmt.Sprint(open), Met: open == 0, Lost: open > 0})
+	return nil
+}
+
+// open returns how many transactions are not in a final state.
+func (s *stream) open(ctx context.Context, ids []string) (int, error) {
+	var next, open atomic.Int64
+	var mu sync.Mutex
+	var failed error
+	var asking sync.WaitGroup
+	for range clients {
+		asking.Go(func() {
+			for n := int(next.Add(1)) - 1; n < len(ids) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
+				state, err := s.client.State(ctx, ids[n])
+				if err != nil {
+					mu.Lock()
+					failed = errors.Join(failed, err)
+					mu.Unlock()
+					return
+				}
+				if !workflow.State(state).Final() {
+					open.Add(1)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	return int(open.Load()), errors.Join(failed, ctx.Err())
+}

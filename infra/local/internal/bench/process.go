@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/meter"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
+)
+
+// Process is a server that a scenario or load has started, with its children.
+type Process struct {
+	*tree.Tree
+	URL    string
+	output io.Closer
+}
+
+// Starter starts this program as other processes.
+type Starter struct {
+	Command []string // this program
+	App     string   // the staged app, in a folder of its own: what is served is noted beside it
+	Dir     string   // where state and output are kept
+}
+
+// Serve starts the local runtime with fresh state, and waits until it serves. flags
+// are further ones of serve, settings are the app's.
+func (s Starter) Serve(ctx context.Context, flags []string, settings map[string]string) (*Process, error) {
+	data := filepath.Join(s.Dir, "data")
+	if err := os.RemoveAll(data); err != nil {
+		return nil, err
+	}
+	args := append([]string{"serve", "-app", s.App, "-data", data, "-http", "127.0.0.1:0", "-amqp", "127.0.0.1:0", "-cosmos", "127.0.0.1:0"}, flags...)
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		env = append(env, name+"="+settings[name])
+	}
+	return s.start(ctx, "serve", args, env, filepath.Join(filepath.Dir(s.App), "local", "endpoints.json"))
+}
+
+// Baseline starts a server of package baseline, and waits until it serves.
+func (s Starter) Baseline(ctx context.Context, kind string, flags ...string) (*Process, error) {
+	endpoints := filepath.Join(s.Dir, kind+".json")
+	return s.start(ctx, kind, append([]string{"baseline", "-kind", kind, "-endpoints", endpoints}, flags...), nil, endpoints)
+}
+
+// stopGrace is how long a process may take to end when it is asked to.
+const stopGrace = 15 * time.Second
+
+func (s Starter) start(ctx context.Context, name string, args, env []string, endpoints string) (*Process, error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	output, err := os.Create(filepath.Join(s.Dir, name+".txt"))
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{output: output, Tree: tree.New(tree.Config{
+		Command: append(slices.Clone(s.Command), args...), Env: env, Endpoints: endpoints, Output: output, Grace: stopGrace,
+	})}
+	if err := p.Launch(); err != nil {
+		return nil, errors.Join(err, output.Close())
+	}
+	at, err := p.Serving(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w; see %s", name, err, output.Name()), p.Close())
+	}
+	p.URL = "http://" + at.HTTP
+	return p, nil
+}
+
+// Close ends the process with its children.
+func (p *Process) Close() error { return errors.Join(p.Stop(), p.output.Close()) }
+
+// State looks at a served app: what it has counted, and its processes with this
+// one.
+func (p *Process) State(ctx context.Context) load.State {
+	var s load.State
+	counts, err := load.Scrape(ctx, p.URL)
+	s.Counts, s.Known = counts, err == nil
+	for _, pid := range []int{os.Getpid(), p.Pid()} {
+		processes, err := meter.Tree(pid)
+		if err != nil {
+			return s
+		}
+		for _, found := range processes {
+			if known := slices.ContainsFunc(s.Processes, func(q meter.Process) bool { return q.PID == found.PID }); !known {
+				s.Processes = append(s.Processes, found)
+			}
+		}
+	}
+	return s
+}
+
+// Names are what processes are called in reports.
+func (p *Process) Names() map[int]string {
+	return map[int]string{os.Getpid(): "this tool", p.Pid(): "runtime"}
+}

@@ -1,0 +1,117 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// WriteMarkdown writes what the scenarios have measured as tables, for
+// docs/performance.md and for people.
+func WriteMarkdown(w io.Writer, outcomes []*Outcome) error {
+	b := &strings.Builder{}
+	writeRatios(b, outcomes)
+	writeEfforts(b, outcomes)
+	writeChecks(b, outcomes)
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	for _, o := range outcomes {
+		for _, l := range o.Loads {
+			if _, err := fmt.Fprintf(w, "\n%s:\n\n```", o.Scenario); err != nil {
+				return err
+			}
+			if err := l.WriteText(w); err != nil {
+				return err
+			}
+			if _, err := io.WriteString(w, "```\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// enoughBusy is from which part of the cores on a throughput compares two sides: one
+// that waits could do more.
+const enoughBusy = 0.9
+
+// quiet is up to which part of the cores the work of others is as always.
+const quiet = 0.1
+
+func writeRatios(b *strings.Builder, outcomes []*Outcome) {
+	header := false
+	for _, o := range outcomes {
+		for _, c := range o.Comparisons {
+			if !header {
+				b.WriteString("\n| scenario | ratio | min | median | max | compares |\n|---|---|---|---|---|---|\n")
+				header = true
+			}
+			throughput := "throughput, all cores busy on both sides"
+			busy, others := c.leastBusy()
+			if busy < enoughBusy {
+				throughput = fmt.Sprintf("throughput, but only %.0f %% of the cores were busy on one side", 100*busy)
+			}
+			if others > quiet {
+				throughput += fmt.Sprintf("; up to %.0f %% with the work of others: not to be trusted", 100*others)
+			}
+			t, cpu := c.Throughput(), c.CPU()
+			fmt.Fprintf(b, "| %s | %s a second, %s ÷ %s | %s | %s |\n", o.Scenario, c.Item, c.Ours, c.Base, t.percent(), throughput)
+			fmt.Fprintf(b, "| %s | CPU for one %s, %s ÷ %s | %s | CPU: %s |\n", o.Scenario, c.Item, c.Base, c.Ours, cpu.percent(), c.Scope)
+		}
+	}
+}
+
+func (s Spread) percent() string {
+	return fmt.Sprintf("%.1f %% | %.1f %% | %.1f %%", 100*s.Min, 100*s.Median, 100*s.Max)
+}
+
+func writeEfforts(b *strings.Builder, outcomes []*Outcome) {
+	header := false
+	for _, o := range outcomes {
+		for _, c := range o.Comparisons {
+			if !header {
+				b.WriteString("\n| scenario | side | a second | CPU ms each | cores busy | with others |\n|---|---|---|---|---|---|\n")
+				header = true
+			}
+			for _, side := range []struct {
+				name   string
+				effort func(Rounds) Effort
+			}{{c.Ours, func(r Rounds) Effort { return r.Ours }}, {c.Base, func(r Rounds) Effort { return r.Base }}} {
+				of := func(value func(Effort) float64) Spread {
+					return c.spread(func(r Rounds) float64 { return value(side.effort(r)) })
+				}
+				fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", o.Scenario, side.name, of(Effort.Rate).text("%.0f"),
+					of(func(e Effort) float64 { return float64(e.PerItem()) / float64(time.Millisecond) }).text("%.3f"),
+					of(func(e Effort) float64 { return 100 * e.Busy }).text("%.0f %%"),
+					of(func(e Effort) float64 { return 100 * e.Others }).text("%.0f %%"))
+			}
+		}
+	}
+}
+
+// text is the median, with the smallest and the largest.
+func (s Spread) text(format string) string {
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", s.Median, s.Min, s.Max)
+}
+
+func writeChecks(b *strings.Builder, outcomes []*Outcome) {
+	header := false
+	for _, o := range outcomes {
+		for _, c := range o.Checks {
+			if !header {
+				b.WriteString("\n| scenario | check | target | measured | |\n|---|---|---|---|---|\n")
+				header = true
+			}
+			verdict := "met"
+			switch {
+			case c.Lost:
+				verdict = "**broken**"
+			case !c.Met:
+				verdict = "missed"
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", o.Scenario, c.What, c.Want, c.Got, verdict)
+		}
+	}
+}
