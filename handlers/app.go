@@ -55,12 +55,9 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 	if err != nil {
 		return nil, errors.Join(err, closeTelemetry(context.Background()))
 	}
-	var app *App
-	p, err := crashing(s, adapters.ports(clock(s.ClockOffset)))
+	p := adapters.ports(clock(s.ClockOffset))
 	p.signals = signals
-	if err == nil {
-		app, err = assemble(b, s, logger, p)
-	}
+	app, err := assemble(b, s, logger, p)
 	if err != nil {
 		return nil, errors.Join(err, adapters.close(context.Background()), closeTelemetry(context.Background()))
 	}

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fabrikam/drone-delivery/shared/chosen"
-	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -25,13 +24,13 @@ import (
 // life is a world whose app dies at a point, and is started again.
 type life struct {
 	*world
-	trigger *crash.Trigger
+	trigger *trigger
 	died    bool
 }
 
-func newLife(t *testing.T, plan crash.Plan, changes ...string) *life {
+func newLife(t *testing.T, points map[string]int, changes ...string) *life {
 	l := &life{world: newWorld(t, changes...)}
-	l.trigger = crash.New(plan, func(string) { l.died = true })
+	l.trigger = newTrigger(points, func(string) { l.died = true })
 	l.start(withCrashPoints(l.trigger, l.ports, queueRoles(l.settings)))
 	return l
 }
@@ -342,20 +341,20 @@ func getStuck(l *life) {
 func TestEveryCrashPoint(t *testing.T) {
 	unpassed := map[string]bool{}
 	for _, effect := range crashEffects(chosen.Business()) {
-		unpassed[effect+crash.Before], unpassed[effect+crash.After] = true, true
+		unpassed[effect+beforeEffect], unpassed[effect+afterEffect] = true, true
 	}
 	var group errgroup.Group
 	group.SetLimit(16) // most of their time they wait: failures are held back
 	for _, s := range stories {
-		clean := newLife(t, crash.Plan{}, s.settings...)
+		clean := newLife(t, nil, s.settings...)
 		s.live(clean)
 		clean.check(s)
-		for point, passes := range clean.trigger.Passed() {
+		for point, passes := range clean.trigger.counts() {
 			delete(unpassed, point)
 			for n := 1; n <= passes; n++ {
 				group.Go(func() error {
 					t.Run(fmt.Sprintf("%s/%s/%d", s.name, point, n), func(t *testing.T) {
-						l := newLife(t, crash.Plan{Points: map[string]int{point: n}}, s.settings...)
+						l := newLife(t, map[string]int{point: n}, s.settings...)
 						s.live(l)
 						l.check(s)
 					})

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -35,7 +34,7 @@ func TestDronePutPastItsDelete(t *testing.T)          { putPastDelete(t, deliver
 func TestDeliveryPutPastItsDelete(t *testing.T)       { putPastDelete(t, delivery.StepDelivery) }
 
 func putPastDelete(t *testing.T, step string) {
-	l := newLife(t, crash.Plan{}, "CALL_ATTEMPTS", "1")
+	l := newLife(t, nil, "CALL_ATTEMPTS", "1")
 	road := &slowRoad{Caller: l.ports.caller, step: step}
 	p := l.ports
 	p.caller = road

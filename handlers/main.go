@@ -44,13 +44,6 @@ func main() {
 		}
 		return
 	}
-	if len(os.Args) == 2 && os.Args[1] == "crash-points" {
-		if err := listCrashPoints(chosen.Business(), os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitFatal)
-		}
-		return
-	}
 	os.Exit(run(ctx, os.Getenv, os.Stdout, os.Stderr))
 }
 

@@ -55,8 +55,6 @@ type Settings struct {
 	IDKeys Secret
 	// EventConcurrency is how many events of one function run at once here.
 	EventConcurrency int
-	// CrashPlan and CrashLog are files of fault injection; see package crash.
-	CrashPlan, CrashLog string
 	// ClockOffset puts the clock wrong, for fault injection.
 	ClockOffset time.Duration
 	LogLevel    slog.Level

@@ -181,10 +181,6 @@ var others = []variable{
 
 	{"EVENT_CONCURRENCY", "256", "events of one function that run at once in one handler",
 		whole(func(s *Settings) *int { return &s.EventConcurrency }, 1, 10_000)},
-	{"CRASH_PLAN", "", "only for fault injection: a file that says where the handler dies",
-		text(func(s *Settings) *string { return &s.CrashPlan }, filePath, "a path, or nothing")},
-	{"CRASH_LOG", "", "only for fault injection: a file that records where the handler died",
-		text(func(s *Settings) *string { return &s.CrashLog }, filePath, "a path, or nothing")},
 	{"CLOCK_OFFSET_SECONDS", "0", "only for fault injection: how far the handler's clock is ahead; below 0, behind",
 		span(func(s *Settings) *time.Duration { return &s.ClockOffset }, time.Second, -4, 4)},
 	{"LOG_LEVEL", "info", "what is logged",

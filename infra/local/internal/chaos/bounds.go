@@ -75,8 +75,7 @@ const (
 	boundCrashes   = "crash points"
 )
 
-// bounds are those of a run, whose handler has so many crash points, without what
-// was seen.
+// bounds are those of a run with so many crash points, without what was seen.
 func (c Config) bounds(crashPoints int) []Bound {
 	size := min(float64(c.Deliveries)/measureDeliveries, c.Duration.Seconds()/measureDuration.Seconds())
 	all := []Bound{

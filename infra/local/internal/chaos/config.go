@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
@@ -21,7 +20,7 @@ type Config struct {
 	Subject *invariant.Subject
 	// Stage makes the app's folder.
 	Stage func(ctx context.Context, out string) error
-	// CrashPoints tells whether handlers die at their crash points.
+	// CrashPoints tells whether handlers are killed at their effects.
 	CrashPoints bool
 	// Dir is the folder of the run. What an earlier run has left in it is
 	// removed; a folder that holds anything else is refused.
@@ -94,6 +93,3 @@ type Status struct {
 	Deaths   int   `json:"deaths"`   // of handlers at crash points
 	Covered  int   `json:"covered"`  // crash points that were hit
 }
-
-// handlerName is the app's program in its folder, on this system.
-var handlerName = map[bool]string{true: "handler.exe", false: "handler"}[runtime.GOOS == "windows"]

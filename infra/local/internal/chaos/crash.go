@@ -31,10 +31,9 @@ type crashes struct {
 const armedAtOnce = 6
 
 // passings are the latest passings of a point at which a handler is killed, by how
-// often the point was armed before: late at first, so that a handler gets some
-// work done before. A point that was armed in vain as often as that is rarely
-// passed, and stays armed, for its first passing.
-var passings = []int{40, 6, 1}
+// often the point was armed before: anywhere in its work at first. A point that
+// was armed in vain as often as that stays armed, for its first passing.
+var passings = []int{40, 1}
 
 // newCrashes makes the folder, with a plan that kills nobody. The watch must be
 // closed.

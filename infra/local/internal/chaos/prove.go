@@ -81,8 +81,8 @@ func (r *run) judge(ctx context.Context) (*Report, error) {
 	return report, nil
 }
 
-// noteLateDeaths takes the death of a handler, by the plan that it had read when
-// it started, for the end of the faults.
+// noteLateDeaths takes the death of a handler that was under way when the faults
+// ended for their end.
 func (r *run) noteLateDeaths() {
 	if r.crashes == nil {
 		return

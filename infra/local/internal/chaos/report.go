@@ -26,7 +26,7 @@ type Report struct {
 	Faults        []FaultCount                                               `json:"faults"`
 	TreeKills     int                                                        `json:"treeKills"`
 	RecoveryKills int                                                        `json:"recoveryKills"` // while the tree came back from a kill
-	// Crashes is nil for a handler without crash points.
+	// Crashes is nil for a run that kills no handlers at their effects.
 	Crashes *Coverage `json:"crashes,omitempty"`
 	// Bounds are what must have happened for the run to prove anything.
 	Bounds []Bound `json:"bounds"`

@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -153,7 +152,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	var watch *effect.Watch
 	points := 0
 	if c.CrashPoints {
-		if err := r.prepareCrashes(ctx); err != nil {
+		if err := r.prepareCrashes(); err != nil {
 			return nil, errors.Join(err, r.output.Close(), r.ledger.close())
 		}
 		watch, points, command = r.crashes.watch, len(r.crashes.points), append(command, "-crashes", r.paths.crashes)
@@ -164,8 +163,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		return nil, errors.Join(err, r.output.Close(), r.ledger.close())
 	}
 	r.tree = tree.New(tree.Config{
-		Command: command, Env: append(append(settings(c), r.news.settings()...),
-			"CRASH_PLAN="+filepath.Join(r.paths.crashes, "plan.json"), "CRASH_LOG="+filepath.Join(r.paths.crashes, "deaths.txt")),
+		Command: command, Env: append(settings(c), r.news.settings()...),
 		Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
 	})
 	r.poison = planPoison(c.Seed, c.Deliveries, c.Duration)
@@ -173,18 +171,12 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 }
 
 // prepareCrashes lists the crash points and makes the folder with their plan.
-// Those of the handler itself, by which it kills itself, are beside those at which
-// it is killed, until a run has shown that these are enough.
-func (r *run) prepareCrashes(ctx context.Context) error {
+func (r *run) prepareCrashes() error {
 	all, err := effects(r.c.Subject, r.paths.app)
 	if err != nil {
 		return err
 	}
-	own, err := exec.CommandContext(ctx, filepath.Join(r.paths.app, handlerName), "crash-points").Output()
-	if err != nil {
-		return fmt.Errorf("list the handler's own crash points: %w", err)
-	}
-	r.crashes, err = newCrashes(append(pointsOf(all), strings.Fields(string(own))...), r.paths.crashes, r.c.Faults.Seed)
+	r.crashes, err = newCrashes(pointsOf(all), r.paths.crashes, r.c.Faults.Seed)
 	return err
 }
 

@@ -49,8 +49,9 @@ func planKills(seed uint64, kills int, duration time.Duration) []kill {
 const (
 	stormTick = 20 * time.Millisecond // less than a handler needs to start again
 	lookEvery = time.Second
-	// armFor is how long crash points are armed before others have their turn.
-	armFor = 3 * time.Second
+	// armFor is how long crash points are armed before others have their turn, and
+	// how long handlers are spared.
+	armFor = 2 * time.Second
 )
 
 // storm sends everything while everything breaks. When the time is up, it ends
@@ -236,10 +237,10 @@ func (r *run) arm() error {
 	return r.crashes.arm()
 }
 
-// sparing reports whether the handlers that start now are to live: every second
-// time, or none would get on with what it has begun, and as long as there is
-// something else to live for, accepted requests or what an encore is for. If too
-// few have died by now, none are spared.
+// sparing reports whether handlers are to live for now: every second time, or none
+// would get on with what it has begun, and as long as there is something else to
+// live for, accepted requests or what an encore is for. If too few have died by
+// now, none are spared.
 func (r *run) sparing() bool {
 	if r.begun.IsZero() {
 		return r.spared
@@ -311,8 +312,8 @@ func (r *run) killTree(ctx context.Context, again time.Duration) error {
 	return r.faults.set(ctx, r.at.Admin, r.plan)
 }
 
-// calm ends all faults. A handler that has read a crash plan before may still
-// die by it, once.
+// calm ends all faults. A handler that is at its last effect at this moment may
+// still die of it.
 func (r *run) calm(ctx context.Context) error {
 	if err := r.disarm(); err != nil {
 		return err

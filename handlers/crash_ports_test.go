@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
-	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/notify"
@@ -15,7 +14,7 @@ import (
 
 // withCrashPoints wraps each port whose methods have an effect. What only reads
 // is passed on as it is.
-func withCrashPoints(t *crash.Trigger, p ports, roles map[string]workflow.Queue) ports {
+func withCrashPoints(t *trigger, p ports, roles map[string]workflow.Queue) ports {
 	p.producer = crashingProducer{p.producer, t}
 	p.sender = crashingSender{p.sender, t, roles}
 	p.caller = crashingCaller{p.caller, t}
@@ -34,10 +33,10 @@ func withCrashPoints(t *crash.Trigger, p ports, roles map[string]workflow.Queue)
 	return p
 }
 
-// around is Trigger.Around for an effect that has a result.
-func around[T any](t *crash.Trigger, effect string, do func() (T, error)) (T, error) {
+// around is trigger.around for an effect that has a result.
+func around[T any](t *trigger, effect string, do func() (T, error)) (T, error) {
 	var result T
-	err := t.Around(effect, func() (err error) {
+	err := t.around(effect, func() (err error) {
 		result, err = do()
 		return err
 	})
@@ -46,26 +45,26 @@ func around[T any](t *crash.Trigger, effect string, do func() (T, error)) (T, er
 
 type crashingProducer struct {
 	ingest.Producer
-	t *crash.Trigger
+	t *trigger
 }
 
 func (c crashingProducer) Send(ctx context.Context, partition string, events []ingest.Event) error {
-	return c.t.Around("producer.Send", func() error { return c.Producer.Send(ctx, partition, events) })
+	return c.t.around("producer.Send", func() error { return c.Producer.Send(ctx, partition, events) })
 }
 
 type crashingSender struct {
 	engine.Sender
-	t     *crash.Trigger
+	t     *trigger
 	roles map[string]workflow.Queue
 }
 
 func (c crashingSender) Send(ctx context.Context, messages ...engine.Queued) error {
-	return c.t.Around(sendEffect(c.roles, messages), func() error { return c.Sender.Send(ctx, messages...) })
+	return c.t.around(sendEffect(c.roles, messages), func() error { return c.Sender.Send(ctx, messages...) })
 }
 
 type crashingCaller struct {
 	engine.Caller
-	t *crash.Trigger
+	t *trigger
 }
 
 func (c crashingCaller) Do(ctx context.Context, r engine.Request) workflow.Outcome {
@@ -78,16 +77,16 @@ func (c crashingCaller) Do(ctx context.Context, r engine.Request) workflow.Outco
 
 type crashingReceiver struct {
 	notify.Receiver
-	t *crash.Trigger
+	t *trigger
 }
 
 func (c crashingReceiver) Post(ctx context.Context, e notify.Event) error {
-	return c.t.Around("receiver.Post", func() error { return c.Receiver.Post(ctx, e) })
+	return c.t.around("receiver.Post", func() error { return c.Receiver.Post(ctx, e) })
 }
 
 type crashingTransactions struct {
 	workflow.Store
-	t *crash.Trigger
+	t *trigger
 }
 
 func (c crashingTransactions) Create(ctx context.Context, p *workflow.Progress) (string, error) {
@@ -100,7 +99,7 @@ func (c crashingTransactions) Replace(ctx context.Context, p *workflow.Progress,
 
 type crashingRequests struct {
 	ingest.Requests
-	t *crash.Trigger
+	t *trigger
 }
 
 func (c crashingRequests) CreateIfAbsent(ctx context.Context, r ingest.Request) (ingest.Request, error) {
@@ -109,16 +108,16 @@ func (c crashingRequests) CreateIfAbsent(ctx context.Context, r ingest.Request) 
 
 type crashingOutside struct {
 	engine.Outside
-	t *crash.Trigger
+	t *trigger
 }
 
 func (c crashingOutside) Create(ctx context.Context, o workflow.OutsideOperation) error {
-	return c.t.Around("outside.Create", func() error { return c.Outside.Create(ctx, o) })
+	return c.t.around("outside.Create", func() error { return c.Outside.Create(ctx, o) })
 }
 
 type crashingCheckpoints struct {
 	relay.Checkpoints
-	t *crash.Trigger
+	t *trigger
 }
 
 func (c crashingCheckpoints) Save(ctx context.Context, p relay.Checkpoint, etag string) (string, error) {
@@ -127,21 +126,21 @@ func (c crashingCheckpoints) Save(ctx context.Context, p relay.Checkpoint, etag 
 
 type crashingQuarantine struct {
 	quarantine.Store
-	t *crash.Trigger
+	t *trigger
 }
 
 func (c crashingQuarantine) Put(ctx context.Context, e quarantine.Entry) error {
-	return c.t.Around("quarantine.Put", func() error { return c.Store.Put(ctx, e) })
+	return c.t.around("quarantine.Put", func() error { return c.Store.Put(ctx, e) })
 }
 
 func (c crashingQuarantine) Replace(ctx context.Context, e quarantine.Entry, etag string) error {
-	return c.t.Around("quarantine.Replace", func() error { return c.Store.Replace(ctx, e, etag) })
+	return c.t.around("quarantine.Replace", func() error { return c.Store.Replace(ctx, e, etag) })
 }
 
 // crashingDocuments are the documents of a backend's container.
 type crashingDocuments struct {
 	business.Documents
-	t    *crash.Trigger
+	t    *trigger
 	name string
 }
 

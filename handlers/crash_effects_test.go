@@ -1,28 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/fabrikam/drone-delivery/shared/business"
-	"github.com/fabrikam/drone-delivery/shared/crash"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
-
-// crashing returns the ports with a crash point before and after each of their
-// effects, when the settings ask for it; otherwise the ports as they are.
-func crashing(s settings.Settings, p ports) (ports, error) {
-	if s.CrashPlan == "" {
-		return p, nil
-	}
-	trigger, err := crash.Load(s.CrashPlan, s.CrashLog)
-	if err != nil {
-		return p, err
-	}
-	return withCrashPoints(trigger, p, queueRoles(s)), nil
-}
 
 // crashEffects are the effects of the app on the outside world, in the form
 // "<port>.<Method>", some with what they are done to. A test holds them to the
@@ -70,14 +53,4 @@ func sendEffect(roles map[string]workflow.Queue, messages []engine.Queued) strin
 		return "sender.Send"
 	}
 	return "sender.Send." + string(roles[messages[0].Queue])
-}
-
-// listCrashPoints writes the names of all crash points, one a line.
-func listCrashPoints(b business.Business, w io.Writer) error {
-	for _, effect := range crashEffects(b) {
-		if _, err := fmt.Fprintf(w, "%s%s\n%s%s\n", effect, crash.Before, effect, crash.After); err != nil {
-			return fmt.Errorf("list the crash points: %w", err)
-		}
-	}
-	return nil
 }
