@@ -21,13 +21,14 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
+	"github.com/fabrikam/drone-delivery/shared/facade"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
 // backendProblems are the types that only backends answer with.
 var backendProblems = []problem.Type{
-	record.OwnedByAnother, record.StaleRevision, record.OtherContent, record.CannotUndo,
+	record.OwnedByAnother, record.StaleRevision, record.OtherContent, record.CannotUndo, facade.KeyExpired,
 	drone.NoDroneFree, drone.TooHeavy, deliveries.NotConfirmable, deliveries.TooMany,
 }
 
@@ -112,7 +113,7 @@ func TestEveryProblemTypeIsListed(t *testing.T) {
 		})
 		return nil
 	}
-	err := errors.Join(filepath.WalkDir("../shared/record", look), filepath.WalkDir("../shared/delivery", look))
+	err := errors.Join(filepath.WalkDir("../shared/record", look), filepath.WalkDir("../shared/facade", look), filepath.WalkDir("../shared/delivery", look))
 	if err != nil || found != len(backendProblems) {
 		t.Errorf("%d types found, %d listed, %v", found, len(backendProblems), err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/business"
-	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/mint"
@@ -36,8 +35,7 @@ type services struct {
 
 // newServices builds the services on their ports.
 func newServices(b business.Business, s settings.Settings, logger *slog.Logger, p ports, log ingest.Log) (services, error) {
-	definition := delivery.Steps()
-	run, err := newEngine(s, logger, p, &definition)
+	run, err := newEngine(s, logger, p, &b.Workflow)
 	if err != nil {
 		return services{}, err
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 )
 
-// backends are the functions that the workflow calls.
-var backends = []string{"Accounts", "Packages", "ThirdPartyDeliveries", "DroneDeliveries", "Deliveries"}
-
 // actsPoll is how often the plan is looked at: it can change at any time.
 const actsPoll = 200 * time.Millisecond
 

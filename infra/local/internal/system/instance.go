@@ -146,7 +146,7 @@ func (i *Instance) newHost() (*host.Host, error) {
 			ScriptRoot: i.c.App, Settings: i.env.all(), SettingsFile: i.c.SettingsFile, Listener: listener,
 			Checkpoints: checkpoints, Timers: timers,
 			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,
-			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Crashes: i.c.Crashes, Backends: backends,
+			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Crashes: i.c.Crashes, Backends: backendFunctions(false),
 		})
 		if err == nil {
 			return h, nil
@@ -186,7 +186,7 @@ func (i *Instance) nameHost() {
 	if host, _, err := net.SplitHostPort(at); err != nil || door.IsLoopback(host) {
 		return
 	}
-	for _, name := range backendURLs {
+	for _, name := range backendURLs() {
 		if i.env.get(name) == "" {
 			i.env.set[name] = "http://" + at + "/api"
 		}

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/fabrikam/drone-delivery/shared/chosen"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
 // functionsSetting, with a number from 0, names a function that a host loads; the
@@ -20,16 +23,31 @@ const functionsSetting = "AzureFunctionsJobHost__functions__"
 // apps in Azure differ, too.
 const disabledSetting = "AzureWebJobs.%s.Disabled"
 
-// Of the functions, these are in the app of the backends, and these in both apps;
-// all others are in the app of the workflow.
-var (
-	ofBackends = append(slices.Clone(backends), "Drones")
-	ofBoth     = []string{"Live", "Ready"}
-)
+// ofBoth are the functions that are in both apps. Those of the backends are in
+// theirs, and all others in the app of the workflow.
+var ofBoth = []string{"Live", "Ready"}
 
-// backendURLs are the settings with which the workflow finds the backends.
-var backendURLs = []string{
-	"BACKEND_ACCOUNT_URL", "BACKEND_PACKAGE_URL", "BACKEND_TRANSPORTATION_URL", "BACKEND_DRONE_URL", "BACKEND_DELIVERY_URL",
+// backendURLs returns the settings with which the workflow finds the backends.
+func backendURLs() []string {
+	var names []string
+	for _, backend := range chosen.Business().Backends {
+		names = append(names, settings.BackendVariable(backend.Name))
+	}
+	return names
+}
+
+// backendFunctions returns the functions of the backends: those that the workflow
+// alone may call, or all.
+func backendFunctions(all bool) []string {
+	var names []string
+	for _, backend := range chosen.Business().Backends {
+		for _, f := range backend.Functions {
+			if all || !f.Operators {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	return names
 }
 
 // portTries is how many ports after the app's are tried for the backends.
@@ -60,7 +78,7 @@ func (s *System) startBackends(ctx context.Context, app InstanceConfig, env envi
 	}
 	s.endpoints.Backends = s.Backends.Address()
 	switchOff(s.set, backends, workflow)
-	for _, name := range backendURLs {
+	for _, name := range backendURLs() {
 		s.set[name] = s.endpoints.BackendsURL() + "/api"
 	}
 	return nil
@@ -72,6 +90,7 @@ func splitFunctions(folder string) (workflow, backends []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("split the app in %s: %w", folder, err)
 	}
+	ofBackends := backendFunctions(true)
 	for _, file := range files {
 		switch name := filepath.Base(filepath.Dir(file)); {
 		case slices.Contains(ofBoth, name):
