@@ -6,19 +6,25 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
 )
 
-// blinded are the checker's rules, each of which looks and then finds nothing.
+// blinded are the checker's rules, those of every business and those of the
+// delivery's, each of which looks and then finds nothing.
 func blinded() []mutant.Mutant {
 	var all []mutant.Mutant
-	for _, rule := range []string{
-		"Accepted", "Operations", "Unanswered", "Requests", "History", "Completed", "Carriers", "Schedules", "Contents", "Undone", "Owned",
-		"Journals", "Flights", "Packages", "Grounded", "Drones", "Quarantine", "DeadLetters", "Wakes", "Leases", "Lifetimes", "Notices", "Sizes", "Room",
-	} {
+	blind := func(rule, file, before, after string) {
 		all = append(all, mutant.Mutant{
-			Name: "blind-for-" + strings.ToLower(rule), Breaks: "The rule check" + rule + " finds nothing.",
-			File:   "infra/local/internal/invariant/check.go",
-			Before: ", check" + rule + "},", After: ", func(x *index, f *findings) { check" + rule + "(x, f); f.violations = f.violations[:0] }},",
+			Name: "blind-for-" + strings.ToLower(rule), Breaks: "The rule check" + rule + " finds nothing.", File: file,
+			Before: before, After: after + "f.Violations = f.Violations[:0] }},",
 			Tests: in("./infra/local/internal/invariant"), Run: "^TestBrokenSnapshots$",
 		})
+	}
+	for _, rule := range []string{
+		"Accepted", "Operations", "Unanswered", "Requests", "History", "Completed", "Contents", "Undone", "Owned",
+		"Journals", "Quarantine", "DeadLetters", "Wakes", "Leases", "Lifetimes", "Notices", "Sizes", "Room",
+	} {
+		blind(rule, "infra/local/internal/invariant/check.go", ", check"+rule+"},", ", func(x *index, f *trial.Findings) { check"+rule+"(x, f); ")
+	}
+	for _, rule := range []string{"Customers", "Carriers", "Confirmed", "Schedules", "Flights", "Packages", "Grounded", "Drones"} {
+		blind(rule, "shared/delivery/trial/world.go", "Check: w.check"+rule+"},", "Check: func(f *trial.Findings) { w.check"+rule+"(f); ")
 	}
 	return all
 }
@@ -41,7 +47,7 @@ var checkers = []mutant.Mutant{
 	{
 		Name: "open-operation-not-seen", Breaks: "An operation that stays Pending is not missed.",
 		File:   "infra/local/internal/invariant/operations.go",
-		Before: "if !x.excused(p) {\n\t\t\tf.broken(p.ID, \"operation open\"", After: "if x.excused(p) {\n\t\t\tf.broken(p.ID, \"operation open\"",
+		Before: "if !x.excused(p) {\n\t\t\tf.Broken(p.ID, \"operation open\"", After: "if x.excused(p) {\n\t\t\tf.Broken(p.ID, \"operation open\"",
 		Tests: in("./infra/local/internal/invariant"),
 	},
 	{
@@ -71,7 +77,7 @@ var checkers = []mutant.Mutant{
 	{
 		Name: "lost-poison-not-seen", Breaks: "Poison that is not in the quarantine is not missed.",
 		File:   "infra/local/internal/invariant/quarantine.go",
-		Before: "for hash := range sorted(left) {\n\t\tf.checked++\n", After: "for hash := range sorted(left) {\n\t\tf.checked++\n\t\tbreak\n",
+		Before: "for hash := range trial.Sorted(left) {\n\t\tf.Checked++\n", After: "for hash := range trial.Sorted(left) {\n\t\tf.Checked++\n\t\tbreak\n",
 		Tests: in("./infra/local/internal/invariant"),
 	},
 	{
@@ -82,9 +88,9 @@ var checkers = []mutant.Mutant{
 	},
 	{
 		Name: "flight-that-was-undone-not-seen", Breaks: "A drone that was let go after its pickup does not count as flying.",
-		File:   "infra/local/internal/invariant/flown.go",
+		File:   "shared/delivery/trial/flown.go",
 		Before: "return r.Live() || inTheAir", After: "return r.Live() && !inTheAir",
-		Tests: in("./infra/local/internal/invariant"),
+		Tests: in("./shared/delivery/trial"),
 	},
 	{
 		Name: "dead-letter-taken-for-a-record", Breaks: "An operation whose message is a dead letter counts as on record.",
