@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/chaos"
-	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
-	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
@@ -23,7 +21,7 @@ type chaosFlags struct {
 	deliveries, instances, treeKills int
 	seed                             uint64
 	duration, encore, settle, clocks time.Duration
-	faults, dir                      string
+	faults, dir, samples             string
 	crashes, keep, json              bool
 }
 
@@ -46,6 +44,7 @@ func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "how long the system may take to come to rest after the faults")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
 	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, empty or from an earlier run (default .build/chaos)")
+	flags.StringVar(&f.samples, "samples", "", samplesUsage)
 	flags.BoolVar(&f.keep, "keep", false, "keep the data even if nothing is broken")
 }
 
@@ -105,12 +104,12 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	if err := version(&built); err != nil {
 		return chaos.Config{}, err
 	}
-	subject, err := invariant.NewSubject(chosen.Business(), chosentrial.Trial(), nil)
+	t, subject, err := trialOf(f.samples)
 	if err != nil {
 		return chaos.Config{}, err
 	}
 	config := chaos.Config{
-		Command: []string{self, "serve"}, Subject: subject, Dir: dir, CrashPoints: f.crashes,
+		Command: []string{self, "serve"}, Business: chosen.Business(), Trial: t, Subject: subject, Dir: dir, CrashPoints: f.crashes,
 		Stage: func(ctx context.Context, out string) error {
 			_, err := staged(ctx, stage.Local, out)
 			return err

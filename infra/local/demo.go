@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/play"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
 // demo serves, sends deliveries, and sums up what became of them.
@@ -17,6 +22,7 @@ func demo(ctx context.Context, c console) error {
 	f.define(flags)
 	deliveries := flags.Int("deliveries", 1000, "delivery requests to send, besides duplicates and malformed ones")
 	seed := flags.Uint64("seed", 1, "seed of the requests")
+	samples := flags.String("samples", "", samplesUsage)
 	exit := flags.Bool("exit", false, "exit after the summary")
 	asJSON := flags.Bool("json", false, "write JSON, one object a line")
 	if err := parse(c, flags); err != nil {
@@ -28,15 +34,30 @@ func demo(ctx context.Context, c console) error {
 	if *deliveries < workload.MinDeliveries || *deliveries > 1_000_000 {
 		return &usageError{fmt.Sprintf("demo: -deliveries %d: use %d to 1000000", *deliveries, workload.MinDeliveries)}
 	}
-	d := newDisplay(c.out, *asJSON)
-	running, err := start(ctx, c, d, f, nothingShown, demoSettings(*deliveries))
+	t, _, err := trialOf(*samples)
+	if err != nil {
+		return &usageError{"demo: " + err.Error()}
+	}
+	played, err := play.Start(t.Services, nil)
 	if err != nil {
 		return err
 	}
-	defer running.close()
+	settings := played.Settings()
+	if t.Settings != nil {
+		maps.Copy(settings, t.Settings(*deliveries))
+	}
+	d := newDisplay(c.out, *asJSON)
+	running, err := start(ctx, c, d, f, nothingShown, settings)
+	if err != nil {
+		return errors.Join(err, played.Close())
+	}
+	defer func() {
+		running.close()
+		_ = played.Close() // nobody is left to ask it
+	}()
 	var summary *workload.Summary
 	err = running.system.During(ctx, func(ctx context.Context) (err error) {
-		summary, err = runWorkload(ctx, d, running, *seed, *deliveries)
+		summary, err = runWorkload(ctx, d, running, t, *seed, *deliveries)
 		return err
 	})
 	if err != nil {
@@ -61,21 +82,15 @@ func demo(ctx context.Context, c console) error {
 // demo's plan, and the summary tells of the others.
 const nothingShown = slog.LevelError + 1
 
-// demoSettings make waiting for a drone happen, and end soon: the fleet is
-// smaller than the number of deliveries, and flights are short.
-func demoSettings(deliveries int) map[string]string {
-	return map[string]string{
-		"FLEET_DRONES":      strconv.Itoa(max(10, deliveries*6/10)),
-		"FLIGHT_TIME_SCALE": "0.002",
-	}
-}
-
-func runWorkload(ctx context.Context, d *display, r *running, seed uint64, deliveries int) (*workload.Summary, error) {
-	if err := workload.Seed(ctx, r.url()); err != nil {
+func runWorkload(ctx context.Context, d *display, r *running, t trial.Trial, seed uint64, deliveries int) (*workload.Summary, error) {
+	if err := workload.Prepare(ctx, r.url(), t.Before); err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	items := workload.Plan(seed, strconv.FormatInt(start.Unix(), 36), deliveries, start)
+	items, err := workload.Plan(t, seed, strconv.FormatInt(start.Unix(), 36), deliveries, start)
+	if err != nil {
+		return nil, err
+	}
 	d.note("\nsending %d requests (seed %d)", len(items), seed)
 
 	endpoints, app := r.system.Endpoints(), r.system.AppSettings()
@@ -98,7 +113,7 @@ func runWorkload(ctx context.Context, d *display, r *running, seed uint64, deliv
 		d.follow(&tally, deliveries, done)
 	}()
 	summary, err := workload.Run(ctx, workload.Config{
-		URL: r.url(), Items: items, Poison: services.Poison, Quarantined: services.Quarantined,
+		URL: r.url(), Resource: chosen.Business().Resource, Items: items, Poison: services.Poison, Quarantined: services.Quarantined,
 	}, &tally)
 	close(done)
 	<-shown

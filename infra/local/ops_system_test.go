@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
@@ -60,7 +61,7 @@ func serveForOps(t *testing.T) *served {
 			t.Errorf("close: %v", err)
 		}
 	})
-	if err := workload.Seed(t.Context(), s.url); err != nil {
+	if err := workload.Prepare(t.Context(), s.url, chosentrial.Trial().Before); err != nil {
 		t.Fatal(err)
 	}
 	return s

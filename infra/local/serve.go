@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
@@ -213,7 +214,10 @@ func (r *running) seed(ctx context.Context, d *display) error {
 		d.note("making no sample accounts: %s", why)
 		return nil
 	}
-	return workload.Seed(ctx, r.system.Endpoints().BackendsURL())
+	if t := chosentrial.Trial(); t != nil {
+		return workload.Prepare(ctx, r.system.Endpoints().BackendsURL(), t.Before)
+	}
+	return nil
 }
 
 func (r *running) url() string { return "http://" + r.system.Endpoints().HTTP }

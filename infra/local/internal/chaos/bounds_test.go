@@ -13,6 +13,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/play"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -22,7 +23,7 @@ import (
 func breaking(deliveries int, duration time.Duration) Config {
 	return Config{
 		Deliveries: deliveries, Duration: duration, Seed: 1, Instances: 2, TreeKills: 1, Faults: fault.All(1),
-		CrashPoints: true, Encore: UsualEncore,
+		CrashPoints: true, Encore: UsualEncore, Business: things, Trial: samples,
 	}
 }
 
@@ -139,18 +140,18 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 	}
 	defer book.close()
 	tally := newTally()
-	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 8, Seen: tally.exchange})
+	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 8, Seen: tally.exchange})
 	defer client.Close()
-	subject, err := invariant.NewSubject(business.Business{}, nil, nil)
+	subject, err := invariant.NewSubject(business.Business{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Subject: subject, Deliveries: MinDeliveries, Duration: time.Second, Encore: UsualEncore}
+	c := Config{Subject: subject, Business: things, Trial: samples, Deliveries: MinDeliveries, Duration: time.Second, Encore: UsualEncore}
 	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log")), bounds: c.bounds(0),
-		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}}
+		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}, played: &play.Services{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := r.load.run(ctx, ctx, shortly(c.Deliveries, 100*time.Millisecond)); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := r.load.run(ctx, ctx, shortly(t, c.Deliveries, 100*time.Millisecond)); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	report := r.newReport()

@@ -3,9 +3,11 @@ package chaos
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // How long bursts last: longer than what repeats them away. The SDKs give up
@@ -34,8 +36,34 @@ func outage(duration time.Duration) time.Duration {
 	return min(max(shortOutage, duration/outagePart), longOutage)
 }
 
-// backends are the functions that the workflow calls, by name, in its order.
-var backends = []string{"Accounts", "Packages", "ThirdPartyDeliveries", "DroneDeliveries", "Deliveries"}
+// functions are those that the workflow calls, by name: the first of each backend, in
+// their order.
+func (c Config) functions() []string {
+	var all []string
+	for _, b := range c.Business.Backends {
+		if len(b.Functions) > 0 {
+			all = append(all, b.Functions[0].Name)
+		}
+	}
+	return all
+}
+
+// pivots are those of them whose effects the world makes final.
+func (c Config) pivots() []string {
+	var all []string
+	for _, step := range c.Business.Workflow.Steps {
+		if !step.Pivot {
+			continue
+		}
+		backend := step.Call(workflow.Input{TransactionID: "t", Revision: 1}).Backend
+		for _, b := range c.Business.Backends {
+			if b.Name == backend && len(b.Functions) > 0 {
+				all = append(all, b.Functions[0].Name)
+			}
+		}
+	}
+	return all
+}
 
 // remedy is a burst that brings something about.
 type remedy struct {
@@ -43,8 +71,9 @@ type remedy struct {
 	rate  float64
 	// takes is how long it lasts, in a run with outages of a length.
 	takes func(outage time.Duration) time.Duration
-	// scopes are those of which each burst takes one; none is "".
-	scopes func(instances int) []string
+	// scopes are those of which each burst takes one, none if there can't be one; ""
+	// is no scope.
+	scopes func(Config) []string
 }
 
 func whole(outage time.Duration) time.Duration { return outage }
@@ -53,20 +82,15 @@ func always(d time.Duration) func(time.Duration) time.Duration {
 	return func(time.Duration) time.Duration { return d }
 }
 
-func noScope(int) []string   { return []string{""} }
-func functions(int) []string { return backends }
-func drones(int) []string    { return []string{dronesBackend} }
-
-// dronesBackend is the function whose effects the world makes final.
-const dronesBackend = "DroneDeliveries"
+func noScope(Config) []string { return []string{""} }
 
 // others are the instances besides the first, if there are any: that one has the
 // front end and the backends, without which nobody would get on and take over.
-func others(n int) []string { return instances(n)[min(1, n-1):] }
+func others(c Config) []string { return instances(c)[min(1, c.Instances-1):] }
 
 // instances are the names of the instances that serve gives.
-func instances(n int) []string {
-	names := make([]string, n)
+func instances(c Config) []string {
+	names := make([]string, c.Instances)
 	for i := range names {
 		names[i] = fmt.Sprintf("instance %d", i+1)
 	}
@@ -81,24 +105,27 @@ var remedies = []remedy{
 	{fault.EventHubsSendLost, 1, always(shortOutage), noScope},
 	{fault.ServiceBusAway, 1, whole, noScope},
 	{fault.CosmosAway, 1, whole, noScope},
-	{fault.BackendAway, 1, whole, functions},
-	{fault.BackendAway, 1, always(shortOutage), drones},
+	{fault.BackendAway, 1, whole, Config.functions},
+	{fault.BackendAway, 1, always(shortOutage), Config.pivots},
 	{fault.BackendLate, lateShare, always(lateTime), noScope},
 	{fault.HandlerFreeze, 1, always(freezeTime), others},
 	{fault.HostTwoOwners, 1, always(ownersTime), instances},
-	{fault.BackendForbidden, 1, always(platformTime), functions},
-	{fault.BackendNotFound, 1, always(platformTime), functions},
+	{fault.BackendForbidden, 1, always(platformTime), Config.functions},
+	{fault.BackendNotFound, 1, always(platformTime), Config.functions},
 }
 
 // bursts returns the burst of a remedy from a moment on. A frozen handler's
 // messages must come to others before it goes on: their locks end.
-func (r remedy) bursts(from time.Time, outage time.Duration, instances int, random *rand.Rand, also func(fault.Point) bool) []fault.Burst {
-	scopes := r.scopes(instances)
+func (r remedy) bursts(c Config, from time.Time, random *rand.Rand) []fault.Burst {
+	scopes := r.scopes(c)
+	if len(scopes) == 0 {
+		return nil
+	}
 	all := []fault.Burst{{
 		Point: r.point, Scope: scopes[random.IntN(len(scopes))],
-		From: from.UTC(), Seconds: r.takes(outage).Seconds(), Rate: r.rate,
+		From: from.UTC(), Seconds: r.takes(outage(c.Duration)).Seconds(), Rate: r.rate,
 	}}
-	if r.point == fault.HandlerFreeze && also(fault.ServiceBusLockLost) {
+	if r.point == fault.HandlerFreeze && c.breaks(fault.ServiceBusLockLost) {
 		all = append(all, fault.Burst{Point: fault.ServiceBusLockLost, From: from.UTC(), Seconds: freezeTime.Seconds() / 2, Rate: 0.5})
 	}
 	return all
@@ -112,11 +139,11 @@ func (c Config) planBursts(start time.Time) []fault.Burst {
 	for _, r := range remedies {
 		room := c.Duration*9/10 - r.takes(outage(c.Duration))
 		at := upTo(random, max(1, room))
-		if r.scopes(1)[0] == dronesBackend && room > leadTime { // there is a story to be told before
+		if scopes := r.scopes(c); len(scopes) > 0 && slices.Equal(scopes, c.pivots()) && room > leadTime { // there is a story to be told before
 			at = leadTime + upTo(random, room-leadTime)
 		}
 		if c.breaks(r.point) && room > 0 {
-			all = append(all, r.bursts(start.Add(at), outage(c.Duration), c.Instances, random, c.breaks)...)
+			all = append(all, r.bursts(c, start.Add(at), random)...)
 		}
 	}
 	return all

@@ -8,6 +8,8 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
 // Config says what a run is. All fields must be set but those that say
@@ -16,8 +18,11 @@ type Config struct {
 	// Command is the program that serves, with its first arguments; it is given
 	// the flags of the serve command.
 	Command []string
-	// Subject is the business whose promises are to be proved.
-	Subject *invariant.Subject
+	// Business is the one whose promises are to be proved, Trial what is sent, and
+	// Subject how it is judged.
+	Business business.Business
+	Trial    trial.Trial
+	Subject  *invariant.Subject
 	// Stage makes the app's folder.
 	Stage func(ctx context.Context, out string) error
 	// CrashPoints tells whether handlers are killed at their effects.

@@ -182,7 +182,7 @@ func stagedApp(t *testing.T) string {
 // Ensure that the points follow from the business and the app.
 func TestEffectsOfTheApp(t *testing.T) {
 	app := stagedApp(t)
-	subject, err := invariant.NewSubject(chosen.Business(), chosentrial.Trial(), nil)
+	subject, err := invariant.NewSubject(chosen.Business(), chosentrial.Trial())
 	if err != nil {
 		t.Fatal(err)
 	}

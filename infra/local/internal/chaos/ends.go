@@ -3,7 +3,6 @@ package chaos
 import (
 	"slices"
 
-	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -11,16 +10,8 @@ import (
 // way: faults delay, they decide nothing. undoRefused tells whether a fault
 // refuses to undo its effects.
 func ends(s sending, undoRefused bool) []workflow.State {
-	var states []workflow.State
-	undone := false
-	switch s.Kind {
-	case workload.Suspended, workload.Unknown:
-		states = append(states, workflow.Rejected)
-	case workload.TooHeavy:
-		states, undone = append(states, workflow.Compensated), true
-	default:
-		states = append(states, workflow.Completed)
-	}
+	states := []workflow.State{s.Kind.End}
+	undone := s.Kind.End == workflow.Compensated
 	for _, a := range s.Acts {
 		if a.Kind == workflow.OperationCancel {
 			states, undone = append(states, workflow.Cancelled), true
@@ -43,7 +34,7 @@ func checkEnds(outcomes []outcome, state func(transactionID string) workflow.Sta
 			continue
 		}
 		if may := ends(o.sending, undoRefused(o.transactionID)); !slices.Contains(may, s) {
-			findings = append(findings, Finding{o.transactionID, "a delivery of the kind " + string(o.Kind) + " has ended " + string(s)})
+			findings = append(findings, Finding{o.transactionID, "a delivery of the kind " + o.Kind.Name + " has ended " + string(s)})
 		}
 	}
 	return findings

@@ -88,7 +88,7 @@ func (l *load) carryOut(ctx, patience context.Context, s sending) error {
 	l.act(ctx, patience, &acting, s, beside, s.ID)
 	receipt, end, err := l.request(ctx, l.delivering(s))
 	if err == nil && end == wasAccepted {
-		if s.Kind == workload.Malformed {
+		if s.malformed() {
 			l.found(receipt.TransactionID, "it is malformed, and was accepted")
 		}
 		l.act(ctx, patience, &acting, s, accepted, receipt.TransactionID)
@@ -101,9 +101,6 @@ func (l *load) carryOut(ctx, patience context.Context, s sending) error {
 	l.mu.Unlock()
 	return errors.Join(err, acting.Wait())
 }
-
-// name is what the client calls its delivery.
-func (s *sending) name() string { return s.Request.PackageInfo.PackageID }
 
 // cancels is how many cancels the client asks for.
 func (s *sending) cancels() int {

@@ -35,10 +35,10 @@ type service struct {
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/deliveryrequests"), "/")
-	var body workload.Request
+	id := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/things"), "/")
+	var body drawn
 	if r.Method != http.MethodGet && r.Method != http.MethodDelete {
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil && r.Method != http.MethodPatch {
 			refuse(w, 400, "", err.Error())
 			return
 		}
@@ -57,11 +57,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, 404, "", "not here")
 		return
 	case r.Method == http.MethodPost, r.Method == http.MethodPut:
-		if body.OwnerID == "" && !s.takesAll {
+		if body.Owner == "" && !s.takesAll {
 			refuse(w, 400, "", "no owner")
 			return
 		}
-		id = s.deliver(id, r.Header.Get("Idempotency-Key"), body.PackageInfo.PackageID)
+		id = s.deliver(id, r.Header.Get("Idempotency-Key"), body.Name)
 	case s.transactions[id] == nil:
 		refuse(w, 404, "", "unknown")
 		return
@@ -120,8 +120,9 @@ func refuse(w http.ResponseWriter, status int, id, detail string) {
 }
 
 // shortly is a plan of so many deliveries within that time.
-func shortly(deliveries int, within time.Duration) []sending {
-	return mixture{seed: 5, name: "5", deliveries: deliveries, until: within, start: start}.plan()
+func shortly(t *testing.T, deliveries int, within time.Duration) []sending {
+	t.Helper()
+	return planOf(t, mixture{trial: samples, seed: 5, name: "5", deliveries: deliveries, until: within, start: start})
 }
 
 // loaded sends a plan of deliveries to the service, by clients of that patience.
@@ -137,14 +138,14 @@ func loaded(t *testing.T, s *service, deliveries int, patience time.Duration) (*
 		t.Fatal(err)
 	}
 	counts := newTally()
-	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 32, Seen: counts.exchange})
+	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 32, Seen: counts.exchange})
 	defer client.Close()
 	l := &load{client: client, ledger: book, tally: counts}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	patient, lose := context.WithTimeout(ctx, patience)
 	defer lose()
-	if err := l.run(ctx, patient, shortly(deliveries, 200*time.Millisecond)); err != nil {
+	if err := l.run(ctx, patient, shortly(t, deliveries, 200*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if err := book.close(); err != nil {
@@ -183,7 +184,7 @@ func TestLoadOnAServiceThatLosesAnswers(t *testing.T) {
 	}
 	unknown := map[string]bool{}
 	for _, o := range l.outcomes {
-		unknown[o.name()] = o.end == wasUnanswered
+		unknown[o.Name] = o.end == wasUnanswered
 	}
 	for name, ids := range s.packages {
 		if len(ids) != 1 {
@@ -240,12 +241,12 @@ func TestLoadGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer book.close()
-	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 32})
+	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 32})
 	defer client.Close()
 	l := &load{client: client, ledger: book, tally: newTally()}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := l.run(ctx, ctx, shortly(MinDeliveries, 50*time.Millisecond)); err != nil {
+	if err := l.run(ctx, ctx, shortly(t, MinDeliveries, 50*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if c := l.tally.clients(); c.Accepted != 0 || c.GivenUp == 0 || c.GivenUp != c.Sent || len(l.findings) > 0 {
@@ -265,10 +266,10 @@ func TestLoadWithoutALedger(t *testing.T) {
 	s := &service{random: rand.New(rand.NewPCG(1, 2)), transactions: map[string]map[string]string{}, packages: map[string][]string{}}
 	server := httptest.NewServer(s)
 	defer server.Close()
-	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 4})
+	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 4})
 	defer client.Close()
 	l := &load{client: client, ledger: book, tally: newTally()}
-	if err := l.run(t.Context(), t.Context(), shortly(MinDeliveries, time.Millisecond)); err == nil || !strings.Contains(err.Error(), "ledger") {
+	if err := l.run(t.Context(), t.Context(), shortly(t, MinDeliveries, time.Millisecond)); err == nil || !strings.Contains(err.Error(), "ledger") {
 		t.Errorf("error %v, want that of the ledger", err)
 	}
 }

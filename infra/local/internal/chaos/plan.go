@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -16,17 +18,22 @@ import (
 type sending struct {
 	workload.Item
 	At time.Duration // since the start
+	// Wait is how long after that the world is to do what can't be undone.
+	Wait time.Duration
 	// Twice is true if the client sends the request a second time while the
 	// first is on its way, under the same id or key.
 	Twice bool
 	Acts  []act
 }
 
+// malformed reports whether the request is to be refused.
+func (s *sending) malformed() bool { return s.Kind.End == "" }
+
 // act is an operation that the client asks for.
 type act struct {
 	Kind   workflow.OperationKind // reschedule or cancel
 	Key    string                 // the Idempotency-Key
-	Change workload.Change        // of a reschedule
+	Change json.RawMessage        // of a reschedule
 	When   moment
 	After  time.Duration // that long after the moment
 	Twice  bool          // sent a second time at once, under the same key
@@ -47,22 +54,13 @@ const (
 	completed moment = "completed" // the transaction was seen to be Completed
 )
 
-// shares are how many of a hundred requests are of a kind; the rest is Plain.
-// Malformed ones come on top, since they never become deliveries.
-var shares = []struct {
-	kind    workload.Kind
-	percent int
-}{
-	{workload.Far, 8}, {workload.Suspended, 2}, {workload.Unknown, 2}, {workload.TooHeavy, 5}, {workload.Duplicate, 8},
-}
-
 // MinDeliveries is the smallest plan that has every kind.
 const MinDeliveries = 20
 
 // The rest of the mixture.
 const (
-	malformedPercent = 2
-	actedEvery       = 4 // one of so many deliveries is changed or cancelled
+	actedEvery   = 4 // one of so many deliveries is changed or cancelled
+	twicePercent = 8 // of the requests are sent a second time while the first is on its way
 	// spikePercent of the requests come all at one moment.
 	spikePercent = 15
 	// Of so many deliveries one has a crowd, one a pickup at its moment (four at
@@ -77,14 +75,15 @@ const (
 
 // mixture says what is to be sent.
 type mixture struct {
+	trial      trial.Trial
 	seed       uint64
 	name       string // tells the ids of one mixture from those of others
 	deliveries int
 	// from and until are when requests begin, since the start.
 	from, until time.Duration
 	start       time.Time
-	// away are the moments since the start from which on the drones' backend
-	// is away.
+	// away are the moments since the start from which on a backend is away whose
+	// effects the world makes final.
 	away []time.Duration
 	// refused tells of which transactions a fault refuses the undo; nil: of none.
 	refused func(transactionID string) bool
@@ -93,11 +92,11 @@ type mixture struct {
 // mixture is the plan's own, for a run that begins at start with these bursts.
 func (c Config) mixture(start time.Time, bursts []fault.Burst) mixture {
 	m := mixture{
-		seed: c.Seed, name: fmt.Sprint(c.Seed), deliveries: c.Deliveries,
+		trial: c.Trial, seed: c.Seed, name: fmt.Sprint(c.Seed), deliveries: c.Deliveries,
 		until: time.Duration(sendingPart * float64(c.Duration)), start: start,
 	}
 	for _, b := range bursts {
-		if b.Point == fault.BackendAway && b.Scope == dronesBackend {
+		if b.Point == fault.BackendAway && slices.Contains(c.pivots(), b.Scope) {
 			m.away = append(m.away, b.From.Sub(start))
 		}
 	}
@@ -118,28 +117,20 @@ func (c Config) encore(start time.Time) mixture {
 }
 
 // plan returns what is to be sent, in the order of the moments. The same mixture
-// gives the same plan.
-func (m mixture) plan() []sending {
+// gives the same plan. The error is the trial's fault.
+func (m mixture) plan() ([]sending, error) {
 	random := rand.New(rand.NewPCG(m.seed, 0x6368616f73))
-	var kinds []workload.Kind
-	for _, s := range shares {
-		kinds = append(kinds, slices.Repeat([]workload.Kind{s.kind}, max(1, m.deliveries*s.percent/100))...)
-	}
-	kinds = append(kinds, slices.Repeat([]workload.Kind{workload.Plain}, max(0, m.deliveries-len(kinds)))...)
-	kinds = append(kinds, slices.Repeat([]workload.Kind{workload.Malformed}, max(1, m.deliveries*malformedPercent/100))...)
-	random.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
-
+	kinds := workload.Kinds(m.trial, m.deliveries, random)
 	spike := m.from + upTo(random, m.until-m.from)
 	all := make([]sending, len(kinds))
 	acted := 0
 	for i, kind := range kinds {
-		name := fmt.Sprintf("%s-%06d", m.name, i+1)
-		s := sending{Item: workload.NewItem(random, kind, name, m.start), At: m.from + upTo(random, m.until-m.from)}
+		s := sending{Item: workload.Item{Kind: kind, Name: fmt.Sprintf("%s-%06d", m.name, i+1)}, At: m.from + upTo(random, m.until-m.from)}
 		if random.IntN(100) < spikePercent {
 			s.At = spike
 		}
-		s.choose(random, name)
-		if kind != workload.Malformed && i%actedEvery == 0 {
+		s.choose(random)
+		if !s.malformed() && i%actedEvery == 0 {
 			stories[acted%len(stories)](&s, random)
 			acted++
 		}
@@ -147,62 +138,86 @@ func (m mixture) plan() []sending {
 	}
 	m.stage(all, random)
 	for i := range all {
-		s := &all[i]
-		for n := range s.Acts {
-			if a := &s.Acts[n]; !a.Once {
-				a.Key = fmt.Sprintf("%s-%s-%d", a.Kind, s.name(), n+1)
-			}
+		if err := all[i].draw(m, random); err != nil {
+			return nil, err
 		}
 	}
 	slices.SortStableFunc(all, func(a, b sending) int { return cmp.Compare(a.At, b.At) })
-	return all
+	return all, nil
+}
+
+// draw draws what the request and its changes ask for, when all else is known.
+func (s *sending) draw(m mixture, random *rand.Rand) error {
+	d := trial.Draw{Random: random, Name: s.Name, At: m.start.Add(s.At), Wait: s.Wait}
+	if err := s.Item.Draw(m.trial, d); err != nil {
+		return err
+	}
+	if m.trial.Change == nil {
+		s.Acts = slices.DeleteFunc(s.Acts, func(a act) bool { return a.Kind == workflow.OperationReschedule })
+	}
+	for n := range s.Acts {
+		a := &s.Acts[n]
+		if !a.Once {
+			a.Key = fmt.Sprintf("%s-%s-%d", a.Kind, s.Name, n+1)
+		}
+		if a.Kind == workflow.OperationReschedule {
+			var err error
+			if a.Change, err = workload.DrawChange(m.trial, d, s.Body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // stage gives the stories that need their moment, or an id of their own, to
-// deliveries that have none: a crowd for each crowdEvery, some whose pickup comes
-// while the drones' backend is away, and some that can't be undone.
+// deliveries that have none: a crowd for each crowdEvery, some for which the world
+// does its part while the backend that began it is away, and some that can't be
+// undone.
 func (m mixture) stage(all []sending, random *rand.Rand) {
-	free := map[workload.Kind][]*sending{}
+	free := map[string][]*sending{} // by kind
 	for i := range all {
 		if s := &all[i]; len(s.Acts) == 0 {
-			free[s.Kind] = append(free[s.Kind], s)
+			free[s.Kind.Name] = append(free[s.Kind.Name], s)
 		}
 	}
-	take := func(kind workload.Kind, n int) []*sending {
+	take := func(kind string, n int) []*sending {
 		n = min(n, len(free[kind]))
 		taken := free[kind][:n]
 		free[kind] = free[kind][n:]
 		return taken
 	}
-	for _, s := range take(workload.Plain, m.deliveries/crowdEvery) {
+	usual := workload.Usual(m.trial).Name
+	for _, s := range take(usual, m.deliveries/crowdEvery) {
 		s.At = m.from + upTo(random, (m.until-m.from)/2) // so that all of it comes in time
 		s.crowd(random)
 	}
 	for _, away := range m.away {
-		for _, s := range take(workload.Plain, max(4, m.deliveries/pickupEvery)) {
-			s.pickedUpMeanwhile(random, m.start, away)
+		for _, s := range take(usual, max(4, m.deliveries/pickupEvery)) {
+			s.finalMeanwhile(random, away)
 		}
 	}
-	if m.refused != nil {
-		for _, s := range take(workload.TooHeavy, max(1, m.deliveries/refusedEvery)) {
-			s.refusedUndo(m.refused)
+	for _, k := range m.trial.Kinds {
+		if m.refused != nil && k.End == workflow.Compensated {
+			for _, s := range take(k.Name, max(1, m.deliveries/refusedEvery)) {
+				s.refusedUndo(m.refused)
+			}
 		}
 	}
 }
 
 // choose draws how the request is sent: under the client's own id, with an
-// idempotency key, or with neither. A duplicate needs one of them.
-func (s *sending) choose(random *rand.Rand, name string) {
+// idempotency key, or with neither. One that is sent twice needs one of them.
+func (s *sending) choose(random *rand.Rand) {
 	way := random.IntN(5)
-	if s.Kind == workload.Duplicate {
+	if !s.malformed() && random.IntN(100) < twicePercent {
 		s.Twice, way = true, random.IntN(3)
 	}
-	s.ID, s.Key = "", ""
 	switch way {
 	case 0, 1:
-		s.ID = "delivery-" + name
+		s.own()
 	case 2:
-		s.Key = "key-" + name
+		s.Key = "key-" + s.Name
 	}
 }
 

@@ -1,6 +1,8 @@
 package chaos
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,29 +11,46 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
-	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// planned is the plan of a run with all faults, of which the drones' backend goes
-// away after 10 s.
-func planned(seed uint64, deliveries int, duration time.Duration) []sending {
+// planned is the plan of a run with all faults, of which the backend whose effects
+// the world makes final goes away after 10 s.
+func planned(t *testing.T, seed uint64, deliveries int, duration time.Duration) []sending {
 	c := breaking(deliveries, duration)
 	c.Seed, c.Faults.Seed, c.Faults.Rates[fault.BackendUndoRefused] = seed, seed, 0.05
-	return c.mixture(start, []fault.Burst{
-		{Point: fault.BackendAway, Scope: "Accounts", From: start.Add(2 * time.Second)},
-		{Point: fault.BackendAway, Scope: dronesBackend, From: start.Add(10 * time.Second)},
-	}).plan()
+	return planOf(t, c.mixture(start, []fault.Burst{
+		{Point: fault.BackendAway, Scope: "Cars", From: start.Add(2 * time.Second)},
+		{Point: fault.BackendAway, Scope: pivotal, From: start.Add(10 * time.Second)},
+	}))
+}
+
+func planOf(t *testing.T, m mixture) []sending {
+	t.Helper()
+	all, err := m.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// told is what can be compared of a plan.
+func told(all []sending) []string {
+	var lines []string
+	for _, s := range all {
+		lines = append(lines, fmt.Sprintf("%s %s %s %s %s %v %v %t %+v", s.Kind.Name, s.Name, s.ID, s.Key, s.Body, s.At, s.Wait, s.Twice, s.Acts))
+	}
+	return lines
 }
 
 func TestPlanFollowsFromTheSeed(t *testing.T) {
-	first := planned(7, 300, time.Minute)
-	if diff := cmp.Diff(first, planned(7, 300, time.Minute)); diff != "" {
+	first := planned(t, 7, 300, time.Minute)
+	if diff := cmp.Diff(told(first), told(planned(t, 7, 300, time.Minute))); diff != "" {
 		t.Errorf("the same plan differs:\n%s", diff)
 	}
-	if cmp.Equal(first, planned(8, 300, time.Minute)) {
+	if cmp.Equal(told(first), told(planned(t, 8, 300, time.Minute))) {
 		t.Error("another seed gives the same plan")
 	}
 }
@@ -41,22 +60,25 @@ func TestPlanFollowsFromTheSeed(t *testing.T) {
 func TestPlanHasEverything(t *testing.T) {
 	const deliveries = 400
 	const duration = 30 * time.Second
-	all := planned(1, deliveries, duration)
-	kinds := map[workload.Kind]int{}
+	all := planned(t, 1, deliveries, duration)
+	kinds := map[string]int{}
 	ways := map[string]int{}
 	stories := map[string]int{}
 	names, keys := map[string]bool{}, map[string]bool{}
 	spike := map[time.Duration]int{}
 	for i, s := range all {
-		kinds[s.Kind]++
-		names[s.name()] = true
+		kinds[s.Kind.Name]++
+		if s.Twice {
+			kinds["twice"]++
+		}
+		names[s.Name] = true
 		spike[s.At]++
 		if s.At < 0 || s.At >= duration || i > 0 && s.At < all[i-1].At {
-			t.Errorf("%s is sent at %v, after one at %v", s.name(), s.At, all[i-1].At)
+			t.Errorf("%s is sent at %v, after one at %v", s.Name, s.At, all[i-1].At)
 		}
 		switch {
 		case s.ID != "" && s.Key != "":
-			t.Errorf("%s has an id and a key", s.name())
+			t.Errorf("%s has an id and a key", s.Name)
 		case s.ID != "":
 			ways["id"]++
 		case s.Key != "":
@@ -64,39 +86,40 @@ func TestPlanHasEverything(t *testing.T) {
 		default:
 			ways["neither"]++
 			if s.Twice {
-				t.Errorf("%s is sent twice and has nothing to be recognized by", s.name())
+				t.Errorf("%s is sent twice and has nothing to be recognized by", s.Name)
 			}
 		}
-		if s.Kind == workload.Duplicate && !s.Twice {
-			t.Errorf("%s is a duplicate that is sent once", s.name())
+		var body drawn
+		if err := json.Unmarshal(s.Body, &body); err != nil || body.Name != s.Name || !body.Final.Equal(start.Add(s.At+s.Wait)) && !s.malformed() {
+			t.Errorf("%s asks for %s", s.Name, s.Body)
 		}
 		for _, a := range s.Acts {
 			stories[string(a.Kind)+" "+string(a.When)]++
 			if a.Once != (a.Key == "") || a.Key != "" && keys[a.Key] {
-				t.Errorf("%s: the key %q is taken", s.name(), a.Key)
+				t.Errorf("%s: the key %q is taken", s.Name, a.Key)
 			}
 			keys[a.Key] = true
 			if a.When == beside && s.ID == "" {
-				t.Errorf("%s is changed before its id is known", s.name())
+				t.Errorf("%s is changed before its id is known", s.Name)
 			}
-			if a.Kind == workflow.OperationReschedule && a.Change == (workload.Change{}) {
-				t.Errorf("%s is changed to nothing", s.name())
+			if a.Kind == workflow.OperationReschedule && a.Change == nil {
+				t.Errorf("%s is changed to nothing", s.Name)
 			}
 		}
 	}
-	byName := slices.SortedFunc(slices.Values(all), func(a, b sending) int { return strings.Compare(a.name(), b.name()) })
-	if same := slices.IndexFunc(byName, func(s sending) bool { return s.Kind != byName[0].Kind }); same > deliveries/20 {
-		t.Errorf("the first %d requests are all of the kind %s", same, byName[0].Kind)
+	byName := slices.SortedFunc(slices.Values(all), func(a, b sending) int { return strings.Compare(a.Name, b.Name) })
+	if same := slices.IndexFunc(byName, func(s sending) bool { return s.Kind.Name != byName[0].Kind.Name }); same > deliveries/20 {
+		t.Errorf("the first %d requests are all of the kind %s", same, byName[0].Kind.Name)
 	}
 	total := 0
-	for _, kind := range []workload.Kind{workload.Plain, workload.Far, workload.Suspended, workload.Unknown, workload.TooHeavy, workload.Duplicate} {
-		if kinds[kind] == 0 {
-			t.Errorf("none is %s", kind)
+	for _, kind := range samples.Kinds {
+		if kinds[kind.Name] == 0 {
+			t.Errorf("none is %s", kind.Name)
 		}
-		total += kinds[kind]
+		total += kinds[kind.Name]
 	}
-	if total != deliveries || kinds[workload.Malformed] == 0 || len(names) != len(all) {
-		t.Errorf("%d deliveries, %d malformed, %d names for %d", total, kinds[workload.Malformed], len(names), len(all))
+	if total-kinds["malformed"] != deliveries || len(names) != len(all) || kinds["twice"] < deliveries/20 {
+		t.Errorf("%d deliveries, %d malformed, %d sent twice, %d names for %d", total, kinds["malformed"], kinds["twice"], len(names), len(all))
 	}
 	for _, way := range []string{"id", "key", "neither"} {
 		if ways[way] < deliveries/10 {
@@ -120,14 +143,14 @@ func TestPlanHasEverything(t *testing.T) {
 }
 
 // Ensure that the stories that need their moment are there: crowds beyond what a
-// transaction takes, pickups while the drones' backend is away, undos that are
+// transaction takes, what the world makes final while its backend is away, undos that are
 // refused, and cancels that their clients can't repeat.
 func TestPlanStages(t *testing.T) {
 	const deliveries = 1500
 	c := breaking(deliveries, 45*time.Second)
 	c.Faults.Rates[fault.BackendUndoRefused] = 0.05
 	crowds, meanwhile, refused, once := 0, 0, 0, 0
-	for _, s := range planned(1, deliveries, 45*time.Second) {
+	for _, s := range planned(t, 1, deliveries, 45*time.Second) {
 		moves, strangers := 0, 0
 		for _, a := range s.Acts {
 			switch {
@@ -145,14 +168,13 @@ func TestPlanStages(t *testing.T) {
 			if strangers == 0 {
 				t.Error("nobody errs in the id")
 			}
-		case len(s.Acts) == 1 && s.Kind == workload.Plain:
-			ahead := s.Request.PickupTime.Sub(start.Add(s.At))
-			picked := s.At + time.Duration(float64(ahead)*flightScale)
+		case len(s.Acts) == 1 && s.Kind.Name == "plain":
+			picked := s.At + s.Wait
 			asked := s.At + s.Acts[0].After
 			if s.At < 10*time.Second && asked >= 10*time.Second && asked < picked && picked < 10*time.Second+shortOutage {
 				meanwhile++
 			}
-		case s.Kind == workload.TooHeavy && fault.Chosen(c.Faults, fault.BackendUndoRefused, s.ID):
+		case s.Kind.Name == "heavy" && fault.Chosen(c.Faults, fault.BackendUndoRefused, s.ID):
 			refused++
 		}
 	}
@@ -161,25 +183,49 @@ func TestPlanStages(t *testing.T) {
 	}
 	first, encore := c.mixture(start, nil), c.encore(start)
 	names := map[string]bool{}
-	for _, s := range slices.Concat(first.plan(), encore.plan()) {
-		if names[s.name()] {
-			t.Fatalf("%s is sent twice", s.name())
+	for _, s := range slices.Concat(planOf(t, first), planOf(t, encore)) {
+		if names[s.Name] {
+			t.Fatalf("%s is sent twice", s.Name)
 		}
-		names[s.name()] = true
-		if strings.Contains(s.name(), "encore") != (s.At >= c.Duration) || s.At > c.Duration+c.encoreTime() {
-			t.Errorf("%s at %v", s.name(), s.At)
+		names[s.Name] = true
+		if strings.Contains(s.Name, "encore") != (s.At >= c.Duration) || s.At > c.Duration+c.encoreTime() {
+			t.Errorf("%s at %v", s.Name, s.At)
 		}
 	}
 }
 
 // Ensure that small plans have every kind, too.
 func TestPlanThatIsSmall(t *testing.T) {
-	all := planned(3, MinDeliveries, time.Second)
-	kinds := map[workload.Kind]bool{}
+	all := planned(t, 3, MinDeliveries, time.Second)
+	kinds := map[string]bool{}
 	for _, s := range all {
-		kinds[s.Kind] = true
+		kinds[s.Kind.Name] = true
 	}
-	if len(kinds) != len(shares)+2 {
+	if len(kinds) != len(samples.Kinds) {
 		t.Errorf("kinds %v", kinds)
+	}
+}
+
+// Ensure that a business whose requests can't be changed, and without a step that the
+// world makes final, has a plan all the same.
+func TestPlanOfASmallerBusiness(t *testing.T) {
+	c := breaking(1500, 45*time.Second)
+	c.Business.Workflow.Steps, c.Trial.Change = nil, nil
+	bursts := c.planBursts(start)
+	away := slices.DeleteFunc(slices.Clone(bursts), func(b fault.Burst) bool { return b.Point != fault.BackendAway })
+	if len(away) != 1 { // that of any backend
+		t.Errorf("a burst for what is not there: %+v", away)
+	}
+	cancels := 0
+	for _, s := range planOf(t, c.mixture(start, bursts)) {
+		for _, a := range s.Acts {
+			if a.Kind == workflow.OperationReschedule {
+				t.Fatalf("%s is changed", s.Name)
+			}
+			cancels++
+		}
+	}
+	if cancels < 100 {
+		t.Errorf("%d cancels", cancels)
 	}
 }

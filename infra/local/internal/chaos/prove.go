@@ -110,6 +110,9 @@ func (r *run) snapshot(ctx, limited context.Context, entries []invariant.LedgerE
 		}
 		s.Ledger, s.Poison, s.UndoRefused = entries, hashes(r.poison), map[string]bool{}
 		s.Notifications = true
+		if s.Ledgers, err = r.played.Ledgers(); err != nil {
+			return s, err
+		}
 		for i := range s.Transactions {
 			if id := s.Transactions[i].ID; r.undoRefused(id) {
 				s.UndoRefused[id] = true

@@ -29,7 +29,7 @@ func settled(t *testing.T, views map[string][]string, limit time.Duration, entri
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		id := strings.Replace(strings.TrimPrefix(r.URL.Path, "/api/deliveryrequests/"), "/operations", "", 1)
+		id := strings.Replace(strings.TrimPrefix(r.URL.Path, "/api/things/"), "/operations", "", 1)
 		if len(views[id]) == 0 {
 			w.WriteHeader(http.StatusNotFound)
 			return
@@ -40,7 +40,7 @@ func settled(t *testing.T, views map[string][]string, limit time.Duration, entri
 		}
 	}))
 	defer server.Close()
-	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Connections: 4})
+	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 4})
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -114,31 +114,31 @@ func TestEnds(t *testing.T) {
 	cancel := []act{{Kind: workflow.OperationReschedule}, {Kind: workflow.OperationCancel}}
 	move := cancel[:1]
 	for _, c := range []struct {
-		kind    workload.Kind
+		kind    string
 		acts    []act
 		refused bool
 		want    []workflow.State
 	}{
-		{workload.Plain, nil, true, []workflow.State{workflow.Completed}},
-		{workload.Plain, move, true, []workflow.State{workflow.Completed}},
-		{workload.Far, cancel, false, []workflow.State{workflow.Completed, workflow.Cancelled}},
-		{workload.Duplicate, cancel, true, []workflow.State{workflow.Completed, workflow.Cancelled, workflow.Stuck}},
-		{workload.Suspended, nil, false, []workflow.State{workflow.Rejected}},
-		{workload.Unknown, cancel, false, []workflow.State{workflow.Rejected, workflow.Cancelled}},
-		{workload.TooHeavy, nil, false, []workflow.State{workflow.Compensated}},
-		{workload.TooHeavy, move, true, []workflow.State{workflow.Compensated, workflow.Stuck}},
+		{"plain", nil, true, []workflow.State{workflow.Completed}},
+		{"plain", move, true, []workflow.State{workflow.Completed}},
+		{"far", cancel, false, []workflow.State{workflow.Completed, workflow.Cancelled}},
+		{"plain", cancel, true, []workflow.State{workflow.Completed, workflow.Cancelled, workflow.Stuck}},
+		{"suspended", nil, false, []workflow.State{workflow.Rejected}},
+		{"suspended", cancel, false, []workflow.State{workflow.Rejected, workflow.Cancelled}},
+		{"heavy", nil, false, []workflow.State{workflow.Compensated}},
+		{"heavy", move, true, []workflow.State{workflow.Compensated, workflow.Stuck}},
 	} {
-		got := ends(sending{Item: workload.Item{Kind: c.kind}, Acts: c.acts}, c.refused)
+		got := ends(sending{Item: workload.Item{Kind: kindNamed(c.kind)}, Acts: c.acts}, c.refused)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s with %v, undo refused %v (-want +got):\n%s", c.kind, c.acts, c.refused, diff)
 		}
 	}
 	outcomes := []outcome{
-		{sending: sending{Item: workload.Item{Kind: workload.Plain}}, transactionID: "well"},
-		{sending: sending{Item: workload.Item{Kind: workload.Plain}}, transactionID: "undone"},
-		{sending: sending{Item: workload.Item{Kind: workload.TooHeavy}}, transactionID: "flown"},
-		{sending: sending{Item: workload.Item{Kind: workload.Plain}}, transactionID: "open"},
-		{sending: sending{Item: workload.Item{Kind: workload.Plain}}, transactionID: ""},
+		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: "well"},
+		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: "undone"},
+		{sending: sending{Item: workload.Item{Kind: kindNamed("heavy")}}, transactionID: "flown"},
+		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: "open"},
+		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: ""},
 	}
 	states := map[string]workflow.State{
 		"well": workflow.Completed, "undone": workflow.Compensated, "flown": workflow.Completed, "open": workflow.Running, "": workflow.Rejected,

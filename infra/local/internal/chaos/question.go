@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -31,7 +30,6 @@ type question struct {
 	name     string
 	kind     workflow.OperationKind
 	body     json.RawMessage
-	err      error // why body could not be made
 	twice    bool
 	ask      func(context.Context) (workload.Receipt, error)
 	expected func(status int) bool // whether that is a refusal to reckon with
@@ -39,15 +37,13 @@ type question struct {
 
 // delivering is the question that asks for a delivery.
 func (l *load) delivering(s sending) question {
-	q := question{
-		name: s.name(), kind: workflow.OperationDeliver, twice: s.Twice,
+	return question{
+		name: s.Name, kind: workflow.OperationDeliver, twice: s.Twice, body: s.Body,
 		ask: func(ctx context.Context) (workload.Receipt, error) { return l.client.Submit(ctx, s.Item) },
 		expected: func(status int) bool {
-			return s.Kind == workload.Malformed && status == http.StatusBadRequest
+			return s.malformed() && status == http.StatusBadRequest
 		},
 	}
-	q.body, q.err = json.Marshal(s.Request)
-	return q
 }
 
 // changing is the question that asks for a change or a cancel.
@@ -72,7 +68,7 @@ func (l *load) changing(a act, id string) question {
 		q.ask = func(ctx context.Context) (workload.Receipt, error) {
 			return l.client.Reschedule(ctx, id, a.Key, a.Change)
 		}
-		q.body, q.err = json.Marshal(a.Change)
+		q.body = a.Change
 	}
 	return q
 }
@@ -80,9 +76,6 @@ func (l *load) changing(a act, id string) question {
 // request asks, once or twice at the same time, and notes the answers in the
 // ledger before they count.
 func (l *load) request(ctx context.Context, q question) (workload.Receipt, ending, error) {
-	if q.err != nil {
-		return workload.Receipt{}, wasRefused, fmt.Errorf("encode %s of %s: %w", q.kind, q.name, q.err)
-	}
 	if !q.twice {
 		return l.once(ctx, q)
 	}

@@ -26,13 +26,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/play"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
 // run is one run of the system under faults. It is used by one goroutine.
@@ -52,6 +55,8 @@ type run struct {
 	armed   time.Time  // when crash points were armed last
 	spared  bool       // the handlers that started last
 	news    *receiver
+	played  *play.Services // that aren't the app's own
+	quiet   atomic.Bool    // the faults have ended
 	ledger  *ledger
 	tally   *tally
 	load    *load
@@ -162,8 +167,15 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		watch.Close()
 		return nil, errors.Join(err, r.output.Close(), r.ledger.close())
 	}
+	if r.played, err = play.Start(c.Trial.Services, r.lateAnswers()); err != nil {
+		return nil, errors.Join(err, r.output.Close(), r.ledger.close(), r.news.close())
+	}
+	env := append(settings(c), r.news.settings()...)
+	for name, value := range r.played.Settings() {
+		env = append(env, name+"="+value)
+	}
 	r.tree = tree.New(tree.Config{
-		Command: command, Env: append(settings(c), r.news.settings()...),
+		Command: command, Env: env,
 		Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
 	})
 	r.poison = planPoison(c.Seed, c.Deliveries, c.Duration)
@@ -191,13 +203,18 @@ func clocks(c Config) string {
 }
 
 // settings are the environment of the tree: the names that the checker looks
-// for, and a fleet in which drones get scarce.
+// for, and those of the trial.
 func settings(c Config) []string {
-	return []string{
+	env := []string{
 		"EVENTHUB_NAME=" + eventHub, "DELIVERIES_QUEUE=" + queues[0], "COMPENSATIONS_QUEUE=" + queues[1], "NOTIFICATIONS_QUEUE=" + queues[2],
 		"COSMOSDB_DATABASE=" + database,
-		"FLEET_DRONES=" + strconv.Itoa(max(20, c.Deliveries*3/10)),
 	}
+	if c.Trial.Settings != nil {
+		for name, value := range trial.Sorted(c.Trial.Settings(c.Deliveries)) {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // The names of what the tree serves.
@@ -209,16 +226,16 @@ const (
 var queues = []string{"deliveries", "compensations", "notifications"}
 
 // start starts the tree and what talks to it. Handlers die from the first
-// moment on: the fleet of drones, for one, is made once only.
+// moment on: some of what they make is made once only.
 func (r *run) start(ctx context.Context) error {
 	if err := r.revive(ctx); err != nil {
 		return err
 	}
 	r.client = workload.NewClient(workload.ClientOptions{
-		URL: "http://" + r.at.HTTP, Connections: 64, Timeout: 15 * time.Second, Seen: r.tally.exchange,
+		URL: "http://" + r.at.HTTP, Resource: r.c.Business.Resource, Connections: 64, Timeout: 15 * time.Second, Seen: r.tally.exchange,
 	})
 	r.load = &load{client: r.client, ledger: r.ledger, tally: r.tally}
-	return r.arming(ctx, func(ctx context.Context) error { return workload.Seed(ctx, "http://"+r.at.HTTP) })
+	return r.arming(ctx, func(ctx context.Context) error { return workload.Prepare(ctx, "http://"+r.at.HTTP, r.c.Trial.Before) })
 }
 
 // revive starts the tree and waits until it serves.
@@ -264,5 +281,5 @@ func (r *run) close() error {
 	if r.client != nil {
 		r.client.Close()
 	}
-	return errors.Join(r.tree.Stop(), r.output.Close(), r.ledger.close(), r.news.close())
+	return errors.Join(r.tree.Stop(), r.output.Close(), r.ledger.close(), r.news.close(), r.played.Close())
 }

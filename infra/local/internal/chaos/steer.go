@@ -90,7 +90,7 @@ func (c Config) help(plan *fault.Plan, p fault.Point, s situation) {
 		return
 	}
 	random := rand.New(rand.NewPCG(c.Seed, uint64(s.now.Sub(s.begun))))
-	plan.Bursts = append(plan.Bursts, remedies[i].bursts(s.now, outage(c.Duration), c.Instances, random, c.breaks)...)
+	plan.Bursts = append(plan.Bursts, remedies[i].bursts(c, s.now, random)...)
 }
 
 // left is how long the storm goes on: when the time is up and something is still

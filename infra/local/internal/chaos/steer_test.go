@@ -145,7 +145,7 @@ func TestPlannedBursts(t *testing.T) {
 			}
 		}
 		i := slices.IndexFunc(all, func(b fault.Burst) bool {
-			return b.Point == fault.BackendAway && b.Scope == dronesBackend && b.Seconds == shortOutage.Seconds()
+			return b.Point == fault.BackendAway && b.Scope == pivotal && b.Seconds == shortOutage.Seconds()
 		})
 		if i < 0 || all[i].From.Sub(start) < leadTime {
 			t.Errorf("%v: no time for pickups before the drones' backend is away", duration)

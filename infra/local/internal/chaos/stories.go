@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -13,22 +12,22 @@ import (
 // that meet it on its way.
 const runs = 3 * time.Second
 
-// pickedUp is how long after its completion a package that can be picked up at
-// once has been, with the flights of the profile chaos.
+// pickedUp is how long after its completion the world has done what it is to do at
+// once.
 const pickedUp = 2 * time.Second
 
 // stories are what clients do about a delivery of theirs.
 var stories = []func(*sending, *rand.Rand){
 	func(s *sending, r *rand.Rand) { s.own(); s.cancel(beside, upTo(r, 50*time.Millisecond)) },
-	func(s *sending, r *rand.Rand) { s.own(); s.move(r, beside, upTo(r, 50*time.Millisecond)) },
+	func(s *sending, r *rand.Rand) { s.own(); s.move(beside, upTo(r, 50*time.Millisecond)) },
 	func(s *sending, _ *rand.Rand) { s.cancel(accepted, 0) },
-	func(s *sending, r *rand.Rand) { s.move(r, accepted, 0) },
+	func(s *sending, _ *rand.Rand) { s.move(accepted, 0) },
 	func(s *sending, r *rand.Rand) { s.cancel(accepted, upTo(r, runs)) },
-	func(s *sending, r *rand.Rand) { s.move(r, accepted, upTo(r, runs)) },
+	func(s *sending, r *rand.Rand) { s.move(accepted, upTo(r, runs)) },
 	func(s *sending, r *rand.Rand) { s.later(r); s.cancel(completed, upTo(r, time.Second)) },
-	func(s *sending, r *rand.Rand) { s.later(r); s.move(r, completed, upTo(r, time.Second)) },
+	func(s *sending, r *rand.Rand) { s.later(r); s.move(completed, upTo(r, time.Second)) },
 	func(s *sending, _ *rand.Rand) { s.cancel(completed, pickedUp) },
-	func(s *sending, r *rand.Rand) { s.move(r, completed, pickedUp) },
+	func(s *sending, _ *rand.Rand) { s.move(completed, pickedUp) },
 	// Around the pickup itself.
 	func(s *sending, r *rand.Rand) { s.cancel(completed, upTo(r, pickedUp)) },
 	// Without a key, which no client can repeat, but the host may.
@@ -38,7 +37,7 @@ var stories = []func(*sending, *rand.Rand){
 	func(s *sending, r *rand.Rand) { s.later(r); s.cancel(accepted, upTo(r, runs)); s.Acts[0].Twice = true },
 	func(s *sending, r *rand.Rand) {
 		s.later(r)
-		s.move(r, accepted, upTo(r, runs))
+		s.move(accepted, upTo(r, runs))
 		s.Acts[0].Twice = true
 	},
 	func(s *sending, r *rand.Rand) {
@@ -50,52 +49,43 @@ var stories = []func(*sending, *rand.Rand){
 	func(s *sending, r *rand.Rand) {
 		s.later(r)
 		at := upTo(r, runs)
-		s.move(r, accepted, at)
-		s.move(r, accepted, at)
+		s.move(accepted, at)
+		s.move(accepted, at)
 	},
 	// Both.
 	func(s *sending, r *rand.Rand) {
 		s.later(r)
 		at := upTo(r, runs)
-		s.move(r, accepted, at)
+		s.move(accepted, at)
 		s.cancel(accepted, at)
 	},
 	func(s *sending, r *rand.Rand) {
 		s.later(r)
-		s.move(r, completed, 0)
+		s.move(completed, 0)
 		s.cancel(completed, upTo(r, runs))
-	},
-	// Across the distance from which on a carrier is needed.
-	func(s *sending, r *rand.Rand) {
-		s.later(r)
-		s.move(r, accepted, upTo(r, runs))
-		s.Acts[0].Change.DropOff.Latitude = s.Request.Pickup.Latitude + 1
 	},
 }
 
 // own makes the request one under the client's own id: only then can anything
 // be asked before it was answered.
-func (s *sending) own() {
-	if s.ID == "" {
-		s.ID, s.Key = "delivery-"+s.Request.PackageInfo.PackageID, ""
-	}
-}
+func (s *sending) own() { s.ID, s.Key = "sample-"+s.Name, "" }
 
-// later puts the pickup off, so that the package is still there when its client
-// changes his mind. With the time scale of the flights these hours are seconds.
-func (s *sending) later(r *rand.Rand) {
-	s.Request.PickupTime = s.Request.PickupTime.Add(time.Hour + upTo(r, 3*time.Hour)).Truncate(time.Second)
-}
+// How long later puts off.
+const (
+	leastLater  = 7 * time.Second
+	spreadLater = 22 * time.Second
+)
+
+// later puts off what the world makes final, so that the client may still change his
+// mind.
+func (s *sending) later(r *rand.Rand) { s.Wait = leastLater + upTo(r, spreadLater) }
 
 func (s *sending) cancel(when moment, after time.Duration) {
 	s.Acts = append(s.Acts, act{Kind: workflow.OperationCancel, When: when, After: after})
 }
 
-func (s *sending) move(r *rand.Rand, when moment, after time.Duration) {
-	s.Acts = append(s.Acts, act{
-		Kind: workflow.OperationReschedule, When: when, After: after,
-		Change: workload.Change{DropOff: workload.Near(r, s.Request.Pickup, 0.1)},
-	})
+func (s *sending) move(when moment, after time.Duration) {
+	s.Acts = append(s.Acts, act{Kind: workflow.OperationReschedule, When: when, After: after})
 }
 
 func (s *sending) cancelOnce(when moment, after time.Duration) {
@@ -117,37 +107,33 @@ func (s *sending) crowd(r *rand.Rand) {
 	s.later(r)
 	at := upTo(r, runs)
 	for range crowdMoves {
-		s.move(r, accepted, at)
+		s.move(accepted, at)
 	}
 	for range crowdStrangers {
-		s.move(r, accepted, at)
-		s.Acts[len(s.Acts)-1].Stranger = "nobody-" + s.name()
+		s.move(accepted, at)
+		s.Acts[len(s.Acts)-1].Stranger = "nobody-" + s.Name
 	}
 	for range crowdCancels {
 		s.cancelOnce(accepted, at+upTo(r, time.Second))
 	}
 }
 
-// The story of a pickup at its moment: the request is sent leadTime before the
-// drones' backend goes away, so that its drone is assigned then, and the pickup
-// comes while the backend is away.
+// The story of what the world makes final at its moment: the request is sent leadTime
+// before the backend of that step goes away, so that its effect is there then, and the
+// world does its part while the backend is away.
 const (
-	leadTime   = 6 * time.Second
-	pickupTime = leadTime + shortOutage/2 // on average
-	// flightScale is that of the profile chaos: so much shorter are its waits.
-	flightScale = 0.002
+	leadTime  = 6 * time.Second
+	finalTime = leadTime + shortOutage/2 // on average
 )
 
-// pickedUpMeanwhile has the client change his mind while the drones' backend is
-// away, before the pickup that comes meanwhile: what undoes the drone arrives
-// after it.
-func (s *sending) pickedUpMeanwhile(r *rand.Rand, start time.Time, away time.Duration) {
+// finalMeanwhile has the client change his mind while a backend is away, before the
+// world does its part meanwhile: what undoes the effect arrives after it.
+func (s *sending) finalMeanwhile(r *rand.Rand, away time.Duration) {
 	s.At = max(0, away-leadTime+upTo(r, time.Second))
-	wait := pickupTime - shortOutage/4 + upTo(r, shortOutage/2)
-	s.Request.PickupTime = start.Add(s.At + time.Duration(float64(wait)/flightScale)).UTC().Truncate(time.Second)
+	s.Wait = finalTime - shortOutage/4 + upTo(r, shortOutage/2)
 	after := away - s.At + upTo(r, time.Second)
 	if r.IntN(3) == 0 {
-		s.move(r, accepted, after)
+		s.move(accepted, after)
 		return
 	}
 	s.cancel(accepted, after)

@@ -62,6 +62,10 @@ func (r *run) storm(ctx context.Context) (err error) {
 	if err := r.faults.set(ctx, r.at.Admin, r.plan); err != nil {
 		return err
 	}
+	all, err := r.sendings()
+	if err != nil {
+		return err
+	}
 	services, err := workload.OpenServices(workload.Target{
 		EventHubs: r.at.EventHubs, EventHub: eventHub, CosmosDB: r.at.CosmosDB, Database: database,
 	})
@@ -77,10 +81,10 @@ func (r *run) storm(ctx context.Context) (err error) {
 	defer lose()
 	group, working := errgroup.WithContext(limited)
 	group.Go(func() error {
-		return r.load.run(working, patience, slices.Concat(r.c.mixture(r.begun, r.plan.Bursts).plan(), r.c.encore(r.begun).plan()))
+		return r.load.run(working, patience, all)
 	})
 	group.Go(func() error { return spread(working, r.poison, services.Put) })
-	group.Go(func() error { return openAccounts(patience, "http://"+r.at.HTTP) })
+	group.Go(func() error { return callMeanwhile(patience, "http://"+r.at.HTTP, r.c.Trial.Meanwhile) })
 	w := &work{done: make(chan struct{})}
 	go func() {
 		w.err = group.Wait()
@@ -102,6 +106,16 @@ func (r *run) storm(ctx context.Context) (err error) {
 		<-w.done
 		return r.died()
 	}
+}
+
+// sendings are all that is sent, in an encore as well.
+func (r *run) sendings() ([]sending, error) {
+	all, err := r.c.mixture(r.begun, r.plan.Bursts).plan()
+	if err != nil {
+		return nil, err
+	}
+	more, err := r.c.encore(r.begun).plan()
+	return slices.Concat(all, more), err
 }
 
 // work is what the clients do.
@@ -322,6 +336,7 @@ func (r *run) calm(ctx context.Context) error {
 		return err
 	}
 	r.calmAt = time.Now()
+	r.quiet.Store(true)
 	r.c.Notice("the faults have ended; waiting until everything has")
 	return nil
 }

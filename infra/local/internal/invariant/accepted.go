@@ -61,7 +61,7 @@ func checkRequests(x *index, f *trial.Findings) {
 		case r.ID == id && !first, r.ID != id && !strings.HasPrefix(r.ID, ingest.KeyPrefix):
 			f.Broken(id, "request", "its %s is kept under %s", r.Operation, r.ID)
 		case e.Body != nil:
-			canonical, err := x.canonical(r.Operation, e.Body, e.AcceptedAt)
+			canonical, err := x.canonical(r.Operation, e.Body)
 			if err != nil {
 				f.Broken(id, "request", "the %s that was accepted can't be read: %v", r.Operation, err)
 			} else if workflow.Hash(r.Operation, id, canonical) != r.Hash {

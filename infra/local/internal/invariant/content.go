@@ -153,7 +153,7 @@ func (x *index) requests(p *workflow.Progress) ([]json.RawMessage, error) {
 	requests := make([]json.RawMessage, 2)
 	if first := x.delivery(p.ID); first != nil && first.Body != nil {
 		var err error
-		if requests[1], err = x.canonical(first.Kind, first.Body, first.AcceptedAt); err != nil {
+		if requests[1], err = x.canonical(first.Kind, first.Body); err != nil {
 			return nil, fmt.Errorf("the request that was accepted: %w", err)
 		}
 	}

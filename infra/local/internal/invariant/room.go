@@ -64,6 +64,6 @@ func (x *index) hadRoom(p *workflow.Progress, o *workflow.OutsideOperation, stra
 	if e == nil || e.Body == nil || strangers[workflow.OperationReschedule] > 0 {
 		return false // nobody knows how large it was, or they were
 	}
-	change, err := x.canonical(o.Operation, e.Body, e.AcceptedAt)
+	change, err := x.canonical(o.Operation, e.Body)
 	return err == nil && bytes+len(change) <= workflow.MaxChangeBytes
 }

@@ -32,7 +32,7 @@ type scene struct {
 
 // theSubject is the delivery business.
 var theSubject = func() *Subject {
-	s, err := NewSubject(chosen.Business(), chosentrial.Trial(), nil)
+	s, err := NewSubject(chosen.Business(), chosentrial.Trial())
 	if err != nil {
 		panic(err)
 	}

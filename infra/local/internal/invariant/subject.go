@@ -18,7 +18,6 @@ import (
 // concurrent use.
 type Subject struct {
 	business business.Business
-	values   business.Values
 	trial    trial.Trial
 	// effects are those of the steps, in their order.
 	effects []effectful
@@ -32,12 +31,12 @@ type effectful struct {
 	own bool
 }
 
-// NewSubject returns the business with these values of its settings. Without a
-// trial, which is nil then, the effects are where the backends that the steps call
+// NewSubject returns the business as its trial tells of it. Without one, which is nil
+// then, the effects are where the backends that the steps call
 // declare them, and nobody knows what was asked for. The error says which effects
 // nobody can judge.
-func NewSubject(b business.Business, t *trial.Trial, v business.Values) (*Subject, error) {
-	s := &Subject{business: b, values: v}
+func NewSubject(b business.Business, t *trial.Trial) (*Subject, error) {
+	s := &Subject{business: b}
 	if t != nil {
 		s.trial = *t
 	}
@@ -162,11 +161,11 @@ func (s *Subject) Containers() []string {
 	return all
 }
 
-// canonical returns the one form of the body of an operation that was accepted then.
-func (s *Subject) canonical(kind workflow.OperationKind, body json.RawMessage, accepted time.Time) (json.RawMessage, error) {
+// canonical returns the one form of the body of an operation that was accepted.
+func (s *Subject) canonical(kind workflow.OperationKind, body json.RawMessage) (json.RawMessage, error) {
 	if kind == workflow.OperationReschedule {
-		return s.business.ParseChange(body, s.values, accepted)
+		return s.business.ParseChange(body, nil, time.Time{})
 	}
-	r, err := s.business.Parse(body, s.values, accepted)
+	r, err := s.business.Parse(body, nil, time.Time{})
 	return r.Canonical, err
 }

@@ -30,20 +30,20 @@ func TestNothingIsLeftUnjudged(t *testing.T) {
 	} {
 		b, t2 := chosen.Business(), chosentrial.Trial()
 		spoil(&b, t2)
-		if _, err := NewSubject(b, t2, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewSubject(b, t2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
 	b := chosen.Business()
 	b.Backends[1].Containers = append(b.Backends[1].Containers, business.Container{Name: "labels", Effects: true})
-	if _, err := NewSubject(b, nil, nil); err == nil || !strings.Contains(err.Error(), "step package has an undo") {
+	if _, err := NewSubject(b, nil); err == nil || !strings.Contains(err.Error(), "step package has an undo") {
 		t.Errorf("without a trial, one of two containers: %v", err)
 	}
 }
 
 // Ensure that without a trial the rules of every business hold all the same.
 func TestWithoutATrial(t *testing.T) {
-	bare, err := NewSubject(chosen.Business(), nil, nil)
+	bare, err := NewSubject(chosen.Business(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

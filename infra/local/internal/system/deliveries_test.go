@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
 
 // workload runs a planned workload and wants its counts to add up.
@@ -28,11 +30,14 @@ func (r *run) workload(seed uint64, deliveries int, during func(*workload.Tally)
 	ctx, cancel := context.WithTimeout(r.t.Context(), 90*time.Second)
 	defer cancel()
 	now := time.Now()
-	items := workload.Plan(seed, fmt.Sprintf("test%d", now.UnixNano()), deliveries, now)
+	items, err := workload.Plan(*chosentrial.Trial(), seed, fmt.Sprintf("test%d", now.UnixNano()), deliveries, now)
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	for i := range items {
 		// With a key a request can be repeated whatever became of the first try.
 		if items[i].ID == "" && items[i].Key == "" {
-			items[i].Key = items[i].Request.PackageInfo.PackageID
+			items[i].Key = items[i].Name
 		}
 	}
 	var tally workload.Tally
@@ -42,7 +47,7 @@ func (r *run) workload(seed uint64, deliveries int, during func(*workload.Tally)
 		during(&tally)
 	}()
 	summary, err := workload.Run(ctx, workload.Config{
-		URL: r.url(""), Items: items, Concurrency: 16, Poison: services.Poison, Quarantined: services.Quarantined,
+		URL: r.url(""), Resource: chosen.Business().Resource, Items: items, Concurrency: 16, Poison: services.Poison, Quarantined: services.Quarantined,
 	}, &tally)
 	<-done
 	if err != nil {

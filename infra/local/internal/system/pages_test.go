@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/engine"
@@ -119,7 +120,7 @@ func TestOpenToTheNetwork(t *testing.T) {
 			t.Errorf("this machine is told to call %s", at)
 		}
 	}
-	if err := workload.Seed(t.Context(), s.Endpoints().BackendsURL()); err != nil {
+	if err := workload.Prepare(t.Context(), s.Endpoints().BackendsURL(), chosentrial.Trial().Before); err != nil {
 		t.Fatal(err)
 	}
 	r := &run{System: s, t: t, client: http.DefaultClient}

@@ -41,7 +41,6 @@ var profiles = []Profile{
 			"BREAKER_DELAY_SECONDS":      "1",
 			"SWEEP_SCHEDULE":             "*/5 * * * * *",
 			"RELAY_QUIET_SECONDS":        "5", // more than RetryMost
-			"FLIGHT_TIME_SCALE":          "0.002",
 		},
 		Timings: host.Timings{
 			ShutdownTimeout: 5 * time.Second,

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
@@ -105,7 +106,7 @@ func startConfig(t testing.TB, c system.Config) *run {
 			t.Logf("log:\n%s", r.log.Bytes())
 		}
 	})
-	if err := workload.Seed(t.Context(), r.Endpoints().BackendsURL()); err != nil {
+	if err := workload.Prepare(t.Context(), r.Endpoints().BackendsURL(), chosentrial.Trial().Before); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -21,14 +21,15 @@ import (
 // what it can't repeat safely. It is safe for concurrent use. Close must be
 // called.
 type Client struct {
-	base string
-	http *http.Client
-	seen func(Exchange)
+	base, requests string
+	http           *http.Client
+	seen           func(Exchange)
 }
 
 // ClientOptions say how to talk to the service.
 type ClientOptions struct {
 	URL         string        // such as http://127.0.0.1:7071
+	Resource    string        // the business's, such as deliveryrequests
 	Connections int           // open at once, at most
 	Timeout     time.Duration // of one exchange; 0 means 30 s
 	// Seen is told of every exchange, from many goroutines at once; nil for
@@ -54,7 +55,7 @@ func NewClient(o ClientOptions) *Client {
 	if o.Seen == nil {
 		o.Seen = func(Exchange) {}
 	}
-	return &Client{base: o.URL, seen: o.Seen, http: &http.Client{
+	return &Client{base: o.URL, requests: "/api/" + o.Resource, seen: o.Seen, http: &http.Client{
 		Timeout:   o.Timeout,
 		Transport: &http.Transport{MaxIdleConnsPerHost: o.Connections, MaxConnsPerHost: o.Connections},
 	}}
@@ -112,19 +113,19 @@ var ErrUnanswered = errors.New("no answer tells whether the request was taken")
 func (c *Client) Submit(ctx context.Context, it Item) (Receipt, error) {
 	var r Receipt
 	if it.ID != "" {
-		return r, c.repeat(ctx, http.MethodPut, transaction(it.ID), "", it.Request, &r)
+		return r, c.repeat(ctx, http.MethodPut, c.transaction(it.ID), "", it.Body, &r)
 	}
 	if it.Key != "" {
-		return r, c.repeat(ctx, http.MethodPost, requests, it.Key, it.Request, &r)
+		return r, c.repeat(ctx, http.MethodPost, c.requests, it.Key, it.Body, &r)
 	}
 	for try := 1; ; try++ {
-		err := c.do(ctx, http.MethodPost, requests, "", it.Request, &r)
+		err := c.do(ctx, http.MethodPost, c.requests, "", it.Body, &r)
 		var refused *Refusal
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return r, err
 		case errors.As(err, &refused) && refused.TransactionID != "":
-			return r, c.repeat(ctx, http.MethodPut, transaction(refused.TransactionID), "", it.Request, &r)
+			return r, c.repeat(ctx, http.MethodPut, c.transaction(refused.TransactionID), "", it.Body, &r)
 		case !again(err):
 			return r, err
 		case !notTaken(err):
@@ -139,7 +140,7 @@ func (c *Client) Submit(ctx context.Context, it Item) (Receipt, error) {
 // Cancel asks for the transaction to be cancelled. key is the Idempotency-Key.
 func (c *Client) Cancel(ctx context.Context, id, key string) (Receipt, error) {
 	var r Receipt
-	return r, c.repeat(ctx, http.MethodDelete, transaction(id), key, nil, &r)
+	return r, c.repeat(ctx, http.MethodDelete, c.transaction(id), key, nil, &r)
 }
 
 // CancelOnce asks for the transaction to be cancelled, without a key: it can't be
@@ -147,7 +148,7 @@ func (c *Client) Cancel(ctx context.Context, id, key string) (Receipt, error) {
 // tell whether it was taken.
 func (c *Client) CancelOnce(ctx context.Context, id string) (Receipt, error) {
 	var r Receipt
-	err := c.do(ctx, http.MethodDelete, transaction(id), "", nil, &r)
+	err := c.do(ctx, http.MethodDelete, c.transaction(id), "", nil, &r)
 	if err != nil && again(err) {
 		err = fmt.Errorf("%w: %w", ErrUnanswered, err)
 	}
@@ -156,26 +157,24 @@ func (c *Client) CancelOnce(ctx context.Context, id string) (Receipt, error) {
 
 // Reschedule asks for the transaction to be changed. key is the
 // Idempotency-Key.
-func (c *Client) Reschedule(ctx context.Context, id, key string, change Change) (Receipt, error) {
+func (c *Client) Reschedule(ctx context.Context, id, key string, change json.RawMessage) (Receipt, error) {
 	var r Receipt
-	return r, c.repeat(ctx, http.MethodPatch, transaction(id), key, change, &r)
+	return r, c.repeat(ctx, http.MethodPatch, c.transaction(id), key, change, &r)
 }
 
 // Progress reads the transaction.
 func (c *Client) Progress(ctx context.Context, id string) (View, error) {
 	var v View
-	return v, c.repeat(ctx, http.MethodGet, transaction(id), "", nil, &v)
+	return v, c.repeat(ctx, http.MethodGet, c.transaction(id), "", nil, &v)
 }
 
 // Operation reads an operation of a transaction, which may be kept outside of it.
 func (c *Client) Operation(ctx context.Context, transactionID, id string) (Operation, error) {
 	var o Operation
-	return o, c.repeat(ctx, http.MethodGet, transaction(transactionID)+"/operations/"+url.PathEscape(id), "", nil, &o)
+	return o, c.repeat(ctx, http.MethodGet, c.transaction(transactionID)+"/operations/"+url.PathEscape(id), "", nil, &o)
 }
 
-const requests = "/api/deliveryrequests"
-
-func transaction(id string) string { return requests + "/" + url.PathEscape(id) }
+func (c *Client) transaction(id string) string { return c.requests + "/" + url.PathEscape(id) }
 
 // repeat makes a call that is safe to repeat, since it has an id or a key of
 // its own or changes nothing, until it is answered for good.

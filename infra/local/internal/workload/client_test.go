@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -39,7 +38,7 @@ const (
 )
 
 func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
-	var request Request
+	var request drawn
 	if r.Body != nil {
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			return nil, err
@@ -90,15 +89,15 @@ func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // take takes a request, as the service does: under its id, or its key, or else
 // as a new one.
-func (l *lossy) take(r *http.Request, request Request) string {
-	id := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, requests), "/")
+func (l *lossy) take(r *http.Request, request drawn) string {
+	id := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/things"), "/")
 	if id == "" {
 		id = r.Header.Get("Idempotency-Key")
 	}
 	if id == "" {
 		id = "minted-" + string(rune('a'+len(l.calls)))
 	}
-	name := request.PackageInfo.PackageID
+	name := request.Name
 	if !slices.Contains(l.taken[name], id) {
 		l.taken[name] = append(l.taken[name], id)
 	}
@@ -114,7 +113,7 @@ func problem(w http.ResponseWriter, status int, body string) {
 // Ensure a client repeats what it may, never what could become two deliveries,
 // and says what it does not know.
 func TestClientNeverSendsTwice(t *testing.T) {
-	const path = requests
+	const path = "/api/things"
 	cases := map[string]struct {
 		id, key string
 		script  []string
@@ -141,9 +140,9 @@ func TestClientNeverSendsTwice(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				service := &lossy{script: c.script, taken: map[string][]string{}}
 				seen := 0
-				client := NewClient(ClientOptions{URL: "http://service", Timeout: 5 * time.Second, Seen: func(Exchange) { seen++ }})
+				client := NewClient(ClientOptions{URL: "http://service", Resource: "things", Timeout: 5 * time.Second, Seen: func(Exchange) { seen++ }})
 				client.http.Transport = service
-				it := NewItem(rand.New(rand.NewPCG(1, 1)), Plain, "n", start)
+				it := Item{Name: "n", Body: json.RawMessage(`{"name":"n"}`)}
 				it.ID, it.Key = c.id, c.key
 				r, err := client.Submit(t.Context(), it)
 				taken := c.err == nil && c.status == 0
@@ -153,7 +152,7 @@ func TestClientNeverSendsTwice(t *testing.T) {
 				if !slices.Equal(service.calls, c.want) || seen != len(c.want) {
 					t.Errorf("%d exchanges, calls %q\nwant %q", seen, service.calls, c.want)
 				}
-				if ids := service.taken[it.Request.PackageInfo.PackageID]; len(ids) > 1 {
+				if ids := service.taken[it.Name]; len(ids) > 1 {
 					t.Errorf("taken %d times: %v", len(ids), ids)
 				}
 			})
@@ -163,7 +162,7 @@ func TestClientNeverSendsTwice(t *testing.T) {
 
 func TestClientWaitsAsLongAsItIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := NewClient(ClientOptions{URL: "http://service"})
+		client := NewClient(ClientOptions{URL: "http://service", Resource: "things"})
 		client.http.Transport = &lossy{script: []string{throttled}, taken: map[string][]string{}}
 		begun := time.Now()
 		if _, err := client.Cancel(t.Context(), "i", "k"); err != nil {
@@ -177,7 +176,7 @@ func TestClientWaitsAsLongAsItIsAsked(t *testing.T) {
 
 func TestClientStopsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := NewClient(ClientOptions{URL: "http://service"})
+		client := NewClient(ClientOptions{URL: "http://service", Resource: "things"})
 		client.http.Transport = &lossy{script: slices.Repeat([]string{busy}, 1000), taken: map[string][]string{}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-func round(x float64, digits int) float64 {
-	scale := math.Pow10(digits)
-	return math.Round(x*scale) / scale
-}
-
 // quantile returns the smallest duration that at least the share q of sorted
 // ones do not exceed; 0 for none.
 func quantile(sorted []time.Duration, q float64) time.Duration {

@@ -9,11 +9,14 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Config says what to send where.
 type Config struct {
 	URL         string // of the app, such as http://127.0.0.1:7071
+	Resource    string // the business's
 	Items       []Item
 	Concurrency int // requests at once; 0 means 32
 	// Poison puts one unreadable event on the hub, past the ingestion.
@@ -32,7 +35,7 @@ type delivery struct {
 	Item
 	sent      time.Time
 	receipt   Receipt
-	repeat    *Receipt // the answer to the second send of a Duplicate
+	repeat    *Receipt // the answer to the second send
 	operation Receipt  // of the cancel or reschedule
 	err       error    // why it was not accepted
 	last      View     // as last read
@@ -46,7 +49,7 @@ func Run(ctx context.Context, c Config, tally *Tally) (*Summary, error) {
 	if c.Concurrency == 0 {
 		c.Concurrency = 32
 	}
-	api := NewClient(ClientOptions{URL: c.URL, Connections: c.Concurrency})
+	api := NewClient(ClientOptions{URL: c.URL, Resource: c.Resource, Connections: c.Concurrency})
 	defer api.Close()
 	started := time.Now()
 
@@ -98,15 +101,16 @@ func (d *delivery) send(ctx context.Context, api *Client) {
 	if d.receipt, d.err = api.Submit(ctx, d.Item); d.err != nil {
 		return
 	}
-	switch d.Kind {
-	case Duplicate:
+	if d.Twice {
 		var again Receipt
 		if again, d.err = api.Submit(ctx, d.Item); d.err == nil {
 			d.repeat = &again
 		}
-	case Cancelled:
+	}
+	switch d.Then {
+	case workflow.OperationCancel:
 		d.operation, d.err = api.Cancel(ctx, d.receipt.TransactionID, d.OperationKey)
-	case Rescheduled:
+	case workflow.OperationReschedule:
 		d.operation, d.err = api.Reschedule(ctx, d.receipt.TransactionID, d.OperationKey, d.Change)
 	}
 }

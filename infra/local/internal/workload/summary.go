@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Summary is what became of a run.
@@ -28,23 +32,19 @@ type Summary struct {
 
 	// Faults are the ids, with what is wrong, that do not add up.
 	Faults []string `json:"faults"`
-}
-
-// wanted is the final state that each kind must reach.
-var wanted = map[Kind]string{
-	Plain: "Completed", Far: "Completed", Duplicate: "Completed", Rescheduled: "Completed",
-	Suspended: "Rejected", Unknown: "Rejected", TooHeavy: "Compensated", Cancelled: "Cancelled",
+	// planned are the lines of which there must be some, and what their kinds say.
+	planned map[string][]string
 }
 
 // poisonEvents is how many unreadable events a run puts on the hub.
 const poisonEvents = 1
 
 func summarize(deliveries []*delivery) *Summary {
-	s := &Summary{Faults: []string{}}
+	s := &Summary{Faults: []string{}, planned: planned(deliveries)}
 	var latencies []time.Duration
-	seen := map[string]Kind{}
+	seen := map[string]string{}
 	for _, d := range deliveries {
-		if d.Kind == Malformed {
+		if d.malformed() {
 			s.countRefused(d)
 			continue
 		}
@@ -57,15 +57,15 @@ func summarize(deliveries []*delivery) *Summary {
 		if other, taken := seen[d.receipt.TransactionID]; taken {
 			s.fault(d, "has the TransactionID of another delivery (%s)", other)
 		}
-		seen[d.receipt.TransactionID] = d.Kind
+		seen[d.receipt.TransactionID] = d.Kind.Name
 		s.countEnd(d)
-		if d.last.State == "Completed" && d.Kind != Rescheduled {
+		if d.last.State == "Completed" && d.Then == "" {
 			latencies = append(latencies, d.last.EndedAt.Sub(d.sent))
 		}
 	}
 	s.P50, s.P95, s.P99 = Quantiles(latencies)
 	for _, line := range s.lines() {
-		if line.count == 0 && line.name != "quarantined" {
+		if line.count == 0 && s.planned[line.name] != nil {
 			s.Faults = append(s.Faults, fmt.Sprintf("%s: none, though some were planned", line.name))
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Summary) countEnd(d *delivery) {
 	case "Cancelled":
 		s.Cancelled++
 	}
-	if want := wanted[d.Kind]; d.last.State != want {
+	if want := string(d.end()); d.last.State != want {
 		s.fault(d, "%s (%s), want %s", d.last.State, d.last.Reason, want)
 	}
 	if d.repeat != nil {
@@ -114,7 +114,7 @@ func (s *Summary) countOperation(d *delivery) {
 		}
 		if o.State != "Applied" {
 			s.fault(d, "%s is %s: %s", o.Kind, o.State, o.Reason)
-		} else if d.Kind == Rescheduled {
+		} else if d.Then == workflow.OperationReschedule {
 			s.Rescheduled++
 		}
 		return
@@ -131,15 +131,45 @@ func (s *Summary) judgeQuarantine() {
 func (s *Summary) fault(d *delivery, format string, args ...any) {
 	id := d.receipt.TransactionID
 	if id == "" {
-		id = d.Request.PackageInfo.PackageID
+		id = d.Name
 	}
-	s.Faults = append(s.Faults, fmt.Sprintf("%s (%s): %s", id, d.Kind, fmt.Sprintf(format, args...)))
+	s.Faults = append(s.Faults, fmt.Sprintf("%s (%s): %s", id, d.Kind.Name, fmt.Sprintf(format, args...)))
 }
 
 // OK reports whether the counts add up: every delivery was accepted, ended in
 // the state that its kind must end in, and nothing was taken twice.
 func (s *Summary) OK() bool {
 	return len(s.Faults) == 0 && s.Completed+s.Rejected+s.Compensated+s.Cancelled == s.Deliveries
+}
+
+// planned returns the lines for which requests are planned, with what their kinds
+// say of them.
+func planned(deliveries []*delivery) map[string][]string {
+	lines := map[string][]string{}
+	add := func(line, text string) {
+		if !slices.Contains(lines[line], text) {
+			lines[line] = append(lines[line], text)
+		}
+	}
+	for _, d := range deliveries {
+		if d.malformed() {
+			add("refused", d.Kind.Text)
+			continue
+		}
+		add("accepted", "answered 202 after Event Hubs had acknowledged")
+		if d.Twice {
+			add("duplicates", "sent again under the same id or key: same ids, done once")
+		}
+		switch {
+		case d.Then == workflow.OperationCancel:
+			add("cancelled", "by the client: everything undone")
+		case d.Then == workflow.OperationReschedule:
+			add("rescheduled", "of the completed, changed by the client")
+		default:
+			add(strings.ToLower(string(d.Kind.End)), d.Kind.Text)
+		}
+	}
+	return lines
 }
 
 type line struct {
@@ -149,17 +179,17 @@ type line struct {
 }
 
 func (s *Summary) lines() []line {
-	return []line{
-		{"accepted", s.Accepted, "answered 202 after Event Hubs had acknowledged"},
-		{"refused", s.Refused, "malformed, answered 400 with the fields at fault"},
-		{"duplicates", s.Duplicates, "sent again under the same id or key: same ids, no second delivery"},
-		{"completed", s.Completed, "package, drone and delivery assigned"},
-		{"rejected", s.Rejected, "account suspended or unknown: nothing was done"},
-		{"compensated", s.Compensated, "too heavy for a drone: package and booking undone"},
-		{"cancelled", s.Cancelled, "by the client: everything undone"},
-		{"rescheduled", s.Rescheduled, "of the completed, moved to another drop-off"},
-		{"quarantined", s.Quarantined, "unreadable event put on the hub directly"},
+	all := []line{
+		{name: "accepted", count: s.Accepted}, {name: "refused", count: s.Refused}, {name: "duplicates", count: s.Duplicates},
+		{name: "completed", count: s.Completed}, {name: "rejected", count: s.Rejected}, {name: "compensated", count: s.Compensated},
+		{name: "cancelled", count: s.Cancelled}, {name: "rescheduled", count: s.Rescheduled},
 	}
+	for i := range all {
+		texts := s.planned[all[i].name]
+		slices.Sort(texts)
+		all[i].note = strings.Join(texts, "; ")
+	}
+	return append(all, line{"quarantined", s.Quarantined, "unreadable event put on the hub directly"})
 }
 
 // WriteText writes the summary for people.

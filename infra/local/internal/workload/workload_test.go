@@ -5,45 +5,111 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fabrikam/drone-delivery/shared/trial"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
+// drawn is the body of a request of the samples.
+type drawn struct {
+	Name   string    `json:"name"`
+	Number int       `json:"number"`
+	Final  time.Time `json:"final"`
+}
+
+func draw(d trial.Draw) any { return drawn{d.Name, d.Random.IntN(1000), d.At.Add(d.Wait)} }
+
+// samples are those of a business in small.
+var samples = trial.Trial{
+	Kinds: []trial.Kind{
+		{Name: "plain", Text: "done", End: workflow.Completed, Draw: draw},
+		{Name: "far", Text: "done from afar", Percent: 8, End: workflow.Completed, Draw: draw},
+		{Name: "suspended", Text: "not let in", Percent: 2, End: workflow.Rejected, Draw: draw},
+		{Name: "unknown", Text: "not known", Percent: 2, End: workflow.Rejected, Draw: draw},
+		{Name: "heavy", Text: "taken back", Percent: 3, End: workflow.Compensated, Draw: draw},
+		{Name: "malformed", Text: "not understood", Percent: 1, Draw: draw},
+	},
+	Change: func(d trial.Draw, request json.RawMessage) any { return []any{d.Random.IntN(1000), request} },
+}
+
+func planOf(t *testing.T, seed uint64, requests int) []Item {
+	t.Helper()
+	items, err := Plan(samples, seed, "run", requests, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return items
+}
+
+// told is what can be compared of an item.
+func told(items []Item) []string {
+	var all []string
+	for _, it := range items {
+		all = append(all, fmt.Sprintf("%s %s %s %s %t %s %s %s %s", it.Kind.Name, it.Name, it.ID, it.Key, it.Twice, it.Then, it.OperationKey, it.Body, it.Change))
+	}
+	return all
+}
+
 func TestPlanIsReproducible(t *testing.T) {
-	if diff := cmp.Diff(Plan(7, "run", 200, start), Plan(7, "run", 200, start)); diff != "" {
+	if diff := cmp.Diff(told(planOf(t, 7, 200)), told(planOf(t, 7, 200))); diff != "" {
 		t.Errorf("the same plan differs:\n%s", diff)
 	}
-	if cmp.Equal(Plan(7, "run", 200, start), Plan(8, "run", 200, start)) {
+	if cmp.Equal(told(planOf(t, 7, 200)), told(planOf(t, 8, 200))) {
 		t.Error("another seed gives the same plan")
 	}
 }
 
 func TestPlanHasEveryKind(t *testing.T) {
-	for _, deliveries := range []int{MinDeliveries, 100, 1000} {
-		counts := map[Kind]int{}
-		packages := map[string]bool{}
-		for _, it := range Plan(1, "run", deliveries, start) {
-			counts[it.Kind]++
-			packages[it.Request.PackageInfo.PackageID] = true
+	for _, requests := range []int{MinDeliveries, 100, 1000} {
+		counts, acts, names := map[string]int{}, map[string]int{}, map[string]bool{}
+		for _, it := range planOf(t, 1, requests) {
+			counts[it.Kind.Name]++
+			names[it.Name] = true
+			acts[string(it.Then)]++
+			var body drawn
+			if err := json.Unmarshal(it.Body, &body); err != nil || body.Name != it.Name {
+				t.Errorf("%s asks for %s", it.Name, it.Body)
+			}
+			if it.Twice {
+				acts["twice"]++
+			}
+			if it.Twice == (it.ID+it.Key == "") || (it.Then == "") == body.Final.After(start) || (it.Change != nil) != (it.Then == workflow.OperationReschedule) {
+				t.Errorf("%+v", it)
+			}
 		}
 		total := 0
-		for kind := range wanted {
-			if counts[kind] == 0 {
-				t.Errorf("%d deliveries: none is %s", deliveries, kind)
+		for _, k := range samples.Kinds {
+			if counts[k.Name] == 0 {
+				t.Errorf("%d requests: none is %s", requests, k.Name)
 			}
-			total += counts[kind]
+			total += counts[k.Name]
 		}
-		if total != deliveries {
-			t.Errorf("%d deliveries planned, want %d", total, deliveries)
+		if total-counts["malformed"] != requests || len(names) != total {
+			t.Errorf("%d requests planned, want %d; %d names", total-counts["malformed"], requests, len(names))
 		}
-		if counts[Malformed] == 0 || len(packages) != total+counts[Malformed] {
-			t.Errorf("%d deliveries: %d malformed, %d packages", deliveries, counts[Malformed], len(packages))
+		for _, act := range []workflow.OperationKind{"twice", workflow.OperationCancel, workflow.OperationReschedule} {
+			if n := acts[string(act)]; n != max(1, requests*actedPercent/100) {
+				t.Errorf("%d requests: %d are %s", requests, n, act)
+			}
 		}
+	}
+	fixed := samples
+	fixed.Change = nil
+	items, err := Plan(fixed, 1, "run", 100, start)
+	if err != nil || slices.ContainsFunc(items, func(it Item) bool { return it.Then == workflow.OperationReschedule }) {
+		t.Errorf("changed although nothing can be: %v", err)
+	}
+	fixed.Kinds = []trial.Kind{{Name: "odd", End: workflow.Completed, Draw: func(trial.Draw) any { return func() {} }}}
+	if _, err := Plan(fixed, 1, "run", 100, start); err == nil || !strings.Contains(err.Error(), "odd") {
+		t.Errorf("of what can't be drawn: %v", err)
 	}
 }
 
@@ -51,20 +117,19 @@ func TestPlanHasEveryKind(t *testing.T) {
 func ended(t *testing.T) []*delivery {
 	t.Helper()
 	var all []*delivery
-	for i, it := range Plan(1, "run", 100, start) {
+	for i, it := range planOf(t, 1, 100) {
 		d := &delivery{Item: it, sent: start}
-		if it.Kind == Malformed {
+		if it.malformed() {
 			d.err = fmt.Errorf("POST: %w", &Refusal{Status: http.StatusBadRequest})
 			all = append(all, d)
 			continue
 		}
 		d.receipt = Receipt{TransactionID: fmt.Sprintf("t-%d", i), OperationID: fmt.Sprintf("o-%d", i)}
-		d.last = View{State: wanted[it.Kind], EndedAt: start.Add(time.Duration(i+1) * time.Millisecond)}
-		switch it.Kind {
-		case Duplicate:
-			again := d.receipt
-			d.repeat = &again
-		case Cancelled, Rescheduled:
+		d.last = View{State: string(it.end()), EndedAt: start.Add(time.Duration(i+1) * time.Millisecond)}
+		if it.Twice {
+			d.repeat = new(d.receipt)
+		}
+		if it.Then != "" {
 			d.operation = Receipt{d.receipt.TransactionID, "x-" + d.receipt.OperationID}
 			d.last.Operations = []Operation{{ID: d.operation.OperationID, State: "Applied"}}
 		}
@@ -73,15 +138,21 @@ func ended(t *testing.T) []*delivery {
 	return all
 }
 
-func one(t *testing.T, all []*delivery, kind Kind) *delivery {
+func one(t *testing.T, all []*delivery, is func(*delivery) bool) *delivery {
 	t.Helper()
-	for _, d := range all {
-		if d.Kind == kind {
-			return d
-		}
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		t.Fatal("there is no such delivery")
 	}
-	t.Fatalf("no %s delivery", kind)
-	return nil
+	return all[i]
+}
+
+func kind(name string) func(*delivery) bool {
+	return func(d *delivery) bool { return d.Kind.Name == name && d.Then == "" && !d.Twice }
+}
+
+func then(kind workflow.OperationKind) func(*delivery) bool {
+	return func(d *delivery) bool { return d.Then == kind }
 }
 
 func TestSummaryOfAGoodRun(t *testing.T) {
@@ -98,7 +169,7 @@ func TestSummaryOfAGoodRun(t *testing.T) {
 		t.Errorf("p50 %v, p99 %v", s.P50, s.P99)
 	}
 	var text strings.Builder
-	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), "every one is final") {
+	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), "every one is final") || !strings.Contains(text.String(), "done; done from afar") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }
@@ -106,26 +177,26 @@ func TestSummaryOfAGoodRun(t *testing.T) {
 // Ensure that each thing that can go wrong is named with its id.
 func TestSummaryFindsFaults(t *testing.T) {
 	cases := map[string]struct {
-		kind  Kind
+		of    func(*delivery) bool
 		spoil func(*delivery)
 		want  string
 	}{
-		"wrong end":        {Plain, func(d *delivery) { d.last.State = "Compensated" }, "want Completed"},
-		"open":             {Far, func(d *delivery) { d.last.State = "Running" }, "want Completed"},
-		"not accepted":     {Plain, func(d *delivery) { d.err = errors.New("boom") }, "not accepted: boom"},
-		"second delivery":  {Duplicate, func(d *delivery) { d.repeat.TransactionID = "other" }, "other ids"},
-		"refused cancel":   {Cancelled, func(d *delivery) { d.last.Operations[0].State = "Refused" }, "is Refused"},
-		"lost operation":   {Rescheduled, func(d *delivery) { d.last.Operations = nil }, "not in the transaction"},
-		"malformed passed": {Malformed, func(d *delivery) { d.err = nil }, "instead of 400"},
-		"same id twice":    {Plain, func(d *delivery) { d.receipt.TransactionID = "t-taken" }, "another delivery"},
+		"wrong end":        {kind("plain"), func(d *delivery) { d.last.State = "Compensated" }, "want Completed"},
+		"open":             {kind("far"), func(d *delivery) { d.last.State = "Running" }, "want Completed"},
+		"not accepted":     {kind("plain"), func(d *delivery) { d.err = errors.New("boom") }, "not accepted: boom"},
+		"second delivery":  {func(d *delivery) bool { return d.Twice }, func(d *delivery) { d.repeat.TransactionID = "other" }, "other ids"},
+		"refused cancel":   {then(workflow.OperationCancel), func(d *delivery) { d.last.Operations[0].State = "Refused" }, "is Refused"},
+		"lost operation":   {then(workflow.OperationReschedule), func(d *delivery) { d.last.Operations = nil }, "not in the transaction"},
+		"malformed passed": {kind("malformed"), func(d *delivery) { d.err = nil }, "instead of 400"},
+		"same id twice":    {kind("plain"), func(d *delivery) { d.receipt.TransactionID = "t-taken" }, "another delivery"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			all := ended(t)
 			if c.want == "another delivery" {
-				one(t, all, Far).receipt.TransactionID = "t-taken"
+				one(t, all, kind("far")).receipt.TransactionID = "t-taken"
 			}
-			d := one(t, all, c.kind)
+			d := one(t, all, c.of)
 			c.spoil(d)
 			s := summarize(all)
 			if s.OK() || len(s.Faults) == 0 || !strings.Contains(strings.Join(s.Faults, "\n"), c.want) {
