@@ -63,7 +63,7 @@ func (w *world) checkStock(f *trial.Findings) {
 			f.Broken(item.ID, "promised too often", "%d are promised, and there are %d", sum, item.Total)
 		}
 	}
-	for id, r := range w.reservations {
+	for id, r := range trial.Sorted(w.reservations) {
 		if r.Live() && held[id] != r.Content.Quantity {
 			f.Broken(id, "not kept", "it has reserved %d of %s, and %d are kept for it", r.Content.Quantity, r.Content.Item, held[id])
 		}
@@ -84,13 +84,13 @@ func (w *world) checkMoney(f *trial.Findings) {
 			standing[id] = append(standing[id], c)
 		}
 	}
-	for id, charges := range standing {
+	for id, charges := range trial.Sorted(standing) {
 		p := w.payments[id]
 		if p == nil || !p.Live() {
 			f.Broken(id, "charged for nothing", "charge %s of %d stands, and there is no payment", charges[0].ID, charges[0].Cents)
 		}
 	}
-	for id, p := range w.payments {
+	for id, p := range trial.Sorted(w.payments) {
 		if !p.Live() {
 			continue
 		}
@@ -102,7 +102,7 @@ func (w *world) checkMoney(f *trial.Findings) {
 			f.Broken(id, "not charged", "its payment says %+v, and the provider has %+v", current, charges)
 		}
 	}
-	for id, p := range w.orders {
+	for id, p := range trial.Sorted(w.orders) {
 		if p.State == workflow.Completed && p.Reason == "" { // else some of it was left as it was before a change
 			w.checkPrice(id, p, f)
 		}
