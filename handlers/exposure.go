@@ -46,7 +46,7 @@ func (a *App) exposed(getenv func(string) string) error {
 func wantsKey(root, name string) error {
 	data, err := os.ReadFile(filepath.Join(root, name, "function.json"))
 	if err != nil {
-		return fmt.Errorf("AUTH_MODE keys: who checks the callers of %s is not known: %w", name, err)
+		return fmt.Errorf("AUTH_MODE keys: cannot tell who checks the callers of %s: %w", name, err)
 	}
 	var file struct {
 		Bindings []struct{ Type, AuthLevel string }

@@ -32,7 +32,7 @@ func TestHandlerThatIsOpenToAnyoneDoesNotRun(t *testing.T) {
 		"unguarded in Azure":               {"off", "app-1", staged, "AUTH_MODE: off is for a developer's machine"},
 		"with keys":                        {"keys", "app-1", staged, ""},
 		"with keys, staged for tokens":     {"keys", "app-1", open, "Operations is staged for tokens"},
-		"with keys, and nothing is staged": {"keys", "", t.TempDir(), "who checks the callers of Ingest is not known"},
+		"with keys, and nothing is staged": {"keys", "", t.TempDir(), "cannot tell who checks the callers of Ingest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "AUTH_MODE", c.mode)

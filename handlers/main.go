@@ -68,7 +68,7 @@ func run(ctx context.Context, getenv func(string) string, stdout, stderr io.Writ
 		return exitFatal
 	}
 	if unknown := s.Functions.Unknown(b); len(unknown) > 0 {
-		logger.Warn("the settings name functions that there are not; the host ignores them", "functions", unknown)
+		logger.Warn("the settings name unknown functions; the host ignores them", "functions", unknown)
 	}
 	server := customhandler.Server{Port: s.Port, Handler: app, Logger: logger, Grace: grace, LocalOnly: s.Auth.Mode == settings.AuthOff}
 	logger.Info("starting", "port", s.Port, "functions", s.Functions.String(), "eventHubs", s.EventHubs, "serviceBus", s.ServiceBus, "cosmosDB", s.CosmosDB)

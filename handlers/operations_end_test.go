@@ -82,7 +82,7 @@ func TestBurstOfOperations(t *testing.T) {
 	}
 	// What is on record says so beforehand from now on.
 	resp, data := w.call(http.MethodPatch, path, `{"dropOff":{"latitude":47.4,"longitude":-122.3}}`)
-	if resp.StatusCode != http.StatusConflict || !strings.Contains(string(data), "a transaction takes no more than 50 operations of the kind reschedule") {
+	if resp.StatusCode != http.StatusConflict || !strings.Contains(string(data), "a transaction takes at most 50 operations of the kind reschedule") {
 		t.Errorf("one more: %d %s", resp.StatusCode, data)
 	}
 	w.accepted(http.MethodDelete, path, "")
@@ -113,7 +113,7 @@ func TestStrangersOperationEnds(t *testing.T) {
 				t.Fatalf("Relay answered %d", status)
 			}
 			e.work()
-			if o := e.ended(cancel); o.State != workflow.OperationRefused || o.Reason != "there is no such transaction of yours" {
+			if o := e.ended(cancel); o.State != workflow.OperationRefused || o.Reason != "you have no such transaction" {
 				t.Errorf("the stranger gets %+v", o)
 			}
 			e.refused(http.StatusNotFound, http.MethodGet, path, "")

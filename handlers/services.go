@@ -78,7 +78,7 @@ func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*m
 	keys, err := mint.ParseKeys(s.IDKeys.Reveal())
 	if err == nil && len(keys) == 0 {
 		if s.Functions.Has("Ingest") || s.Functions.Has("Progress") {
-			logger.Warn("ids are minted with a key of this process alone: other instances don't know them before they are stored; set ID_KEYS")
+			logger.Warn("ids are minted with a key that only this process has: other instances reject them until they are stored; set ID_KEYS")
 		}
 		var key mint.Key
 		key, err = mint.NewKey(0, cryptorand.Reader)

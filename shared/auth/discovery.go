@@ -41,7 +41,7 @@ func (k *Keys) discover(ctx context.Context) (map[string]*rsa.PublicKey, error) 
 		return nil, err
 	}
 	if configuration.Issuer != k.c.Issuer { // section 4.3: otherwise it speaks for somebody else
-		return nil, fmt.Errorf("the configuration of %s is that of %.200q", k.c.Issuer, configuration.Issuer)
+		return nil, fmt.Errorf("the configuration of %s names the issuer %.200q", k.c.Issuer, configuration.Issuer)
 	}
 	if err := safe(configuration.Keys); err != nil {
 		return nil, fmt.Errorf("jwks_uri: %w", err)
@@ -59,7 +59,7 @@ func (k *Keys) discover(ctx context.Context) (map[string]*rsa.PublicKey, error) 
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s has no key that can be used", configuration.Keys)
+		return nil, fmt.Errorf("%s has no usable key", configuration.Keys)
 	}
 	return keys, nil
 }
@@ -101,7 +101,7 @@ type webKey struct {
 
 func (w webKey) public() (*rsa.PublicKey, error) {
 	if w.ID == "" || w.Type != "RSA" || w.Use != "" && w.Use != "sig" || w.Algorithm != "" && w.Algorithm != "RS256" {
-		return nil, errors.New("it is no key for RS256")
+		return nil, errors.New("not a key for RS256")
 	}
 	n, errN := base64.RawURLEncoding.DecodeString(w.Modulus)
 	e, errE := base64.RawURLEncoding.DecodeString(w.Exponent)
@@ -111,7 +111,7 @@ func (w webKey) public() (*rsa.PublicKey, error) {
 	exponent := new(big.Int).SetBytes(e)
 	key := &rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(exponent.Int64())}
 	if key.N.BitLen() < minKeyBits || !exponent.IsInt64() || key.E < 3 || exponent.Int64() >= 1<<31 || key.E%2 == 0 {
-		return nil, errors.New("it is too weak, or no key at all")
+		return nil, errors.New("too weak, or not a key")
 	}
 	return key, nil
 }
@@ -124,7 +124,7 @@ func safe(address string) error {
 	case err != nil:
 		return err
 	case u.Host == "":
-		return fmt.Errorf("%.200q is no URL", address)
+		return fmt.Errorf("%.200q is not a URL", address)
 	case SafeAddress(u):
 		return nil
 	}

@@ -51,7 +51,7 @@ var (
 	ErrInvalid = errors.New("invalid token")
 	// ErrNoKeys is returned while a token can't be judged, since the issuer's
 	// keys can't be had. It may be valid.
-	ErrNoKeys = errors.New("the issuer's keys can't be had")
+	ErrNoKeys = errors.New("the issuer's keys are out of reach")
 )
 
 // KeySource has the keys of an issuer; Keys does.

@@ -93,7 +93,7 @@ func success(a answer) workflow.Outcome {
 		return workflow.Outcome{Effect: workflow.EffectYes, Status: a.status}
 	}
 	if !json.Valid(body) {
-		return unknown(a.status, codeUnreadable, errors.New("the answer is no JSON"))
+		return unknown(a.status, codeUnreadable, errors.New("the answer is not JSON"))
 	}
 	return workflow.Outcome{Effect: workflow.EffectYes, Status: a.status, Result: body}
 }

@@ -73,10 +73,10 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 			return nil, fmt.Errorf("backend %s: %w", name, err)
 		}
 		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("backend %s: %q is no base URL", name, base)
+			return nil, fmt.Errorf("backend %s: %q is not a base URL", name, base)
 		}
 		if cfg.Token != nil && !auth.SafeAddress(u) {
-			return nil, fmt.Errorf("backend %s: a token must not go to %q, where anyone on the way could read it", name, base)
+			return nil, fmt.Errorf("backend %s: anyone on the way to %q could read the token; use https", name, base)
 		}
 		c.backends[name] = strings.TrimRight(base, "/")
 	}

@@ -157,7 +157,7 @@ func (g *Guard) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 // It comes back when there is something new: when the breaker lets calls
 // through again, or when those that it has let through have ended.
 func (g *Guard) refuse(name string, b *protected) workflow.Outcome {
-	o := notSent(codeOpen, fmt.Errorf("too many calls to %s have failed: it is left alone for a while", name))
+	o := notSent(codeOpen, fmt.Errorf("too many calls to %s failed: calls pause for a while", name))
 	o.RetryAfter = max(b.breaker.RemainingDelay(), g.limits.CallTimeout)
 	return o
 }

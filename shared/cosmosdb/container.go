@@ -140,7 +140,7 @@ func (c *Container) Page(ctx context.Context, q business.Query) (docs [][]byte, 
 	})
 	var answer *azcore.ResponseError
 	if q.Continuation != "" && errors.As(err, &answer) && answer.StatusCode == http.StatusBadRequest {
-		return nil, "", failure.New(failure.Invalid, "query", c.name, errors.New("the continuation is not one of this list"))
+		return nil, "", failure.New(failure.Invalid, "query", c.name, errors.New("the continuation belongs to another list"))
 	}
 	if err != nil {
 		return nil, "", c.judge(ctx, "query", "", err)

@@ -136,7 +136,7 @@ func unquote(text string) (inner string, ok bool) {
 func elements(raw json.RawMessage) ([]json.RawMessage, error) {
 	var items []json.RawMessage
 	if err := json.Unmarshal([]byte(plain(raw)), &items); err != nil {
-		return nil, fmt.Errorf("is no array: %w", err)
+		return nil, fmt.Errorf("is not an array: %w", err)
 	}
 	return items, nil
 }
@@ -147,7 +147,7 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(plain(raw)), &fields); err != nil {
-		return nil, fmt.Errorf("is no object: %w", err)
+		return nil, fmt.Errorf("is not an object: %w", err)
 	}
 	return fields, nil
 }

@@ -136,7 +136,7 @@ func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) 
 	switch {
 	case failure.Is(err, failure.NotFound):
 		if s.c.Known.forged(id, in.Caller) {
-			return Result{}, failure.New(failure.NotFound, "put transaction", id, errors.New("it has the form of a minted id and was never minted for this caller"))
+			return Result{}, failure.New(failure.NotFound, "put transaction", id, errors.New("it looks like a minted id but was not minted for this caller"))
 		}
 		return s.keepAndSend(ctx, r, in, ErrOtherContent)
 	case err != nil:
@@ -233,7 +233,7 @@ func (s *Service) checkID(id string) error {
 	if problem.ValidID(id) {
 		return nil
 	}
-	return failure.New(failure.Invalid, "accept request", "", errors.New("the id does not have the form of one"))
+	return failure.New(failure.Invalid, "accept request", "", errors.New("the id is malformed"))
 }
 
 func checkKey(key string) error {

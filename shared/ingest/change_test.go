@@ -90,9 +90,9 @@ func TestNoRoom(t *testing.T) {
 		had     []workflow.OperationRecord
 		refusal string
 	}{
-		"as many as it takes":   {reschedules(50, 10), "a transaction takes no more than 50 operations of the kind reschedule"},
+		"as many as it takes":   {reschedules(50, 10), "a transaction takes at most 50 operations of the kind reschedule"},
 		"one less":              {reschedules(49, 10), ""},
-		"as large as it takes":  {reschedules(8, 64<<10), "a transaction takes no more than 524288 bytes of changes"},
+		"as large as it takes":  {reschedules(8, 64<<10), "a transaction takes at most 524288 bytes of changes"},
 		"one less of that size": {reschedules(7, 64<<10), ""},
 	} {
 		b := newBench()

@@ -42,7 +42,7 @@ func (k Key) GoString() string { return k.String() }
 
 // ErrKeys is what keys that can't be read are refused with; it shows nothing of
 // them.
-var ErrKeys = errors.New("must be keys with commas between them, each a number from 0 to 255 of its own, a dot, and 32 bytes in base64")
+var ErrKeys = errors.New("must be keys separated by commas, each a different number from 0 to 255, a dot, and 32 bytes in base64")
 
 // ParseKeys reads keys with commas between them, the one that mints first. It
 // returns none for no text, and ErrKeys.

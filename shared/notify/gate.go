@@ -29,7 +29,7 @@ type Breaker struct {
 func (b Breaker) validate(call time.Duration) error {
 	switch {
 	case !(b.FailureRatio > 0 && b.FailureRatio <= 1), b.MinCalls <= 0, b.Window <= 0, b.Probes <= 0:
-		return errors.New("a number of the breaker is not positive")
+		return errors.New("a setting of the breaker is not positive")
 	case b.Delay < call:
 		return fmt.Errorf("breaker delay %v is shorter than a call's time %v", b.Delay, call)
 	}

@@ -27,7 +27,7 @@ const (
 )
 
 // ErrSigningKey is returned for a text that is no signing key. It never shows the text.
-var ErrSigningKey = errors.New("is no signing key: whsk_ and the 32 bytes of an Ed25519 seed in base64")
+var ErrSigningKey = errors.New("is not a signing key: whsk_ and the 32 bytes of an Ed25519 seed in base64")
 
 // SigningKey is a signing key. No formatting shows its secret. The zero value can't
 // sign. It is safe for concurrent use.

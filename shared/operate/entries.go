@@ -40,7 +40,7 @@ type EntryActed struct {
 	Repeated bool `json:"repeated"`
 }
 
-const dropped = "nothing is to be done about it"
+const dropped = "it needs no action"
 
 // Drop records that nothing is to be done about an entry, which stays readable
 // until it expires. One that was redriven is refused.
@@ -59,7 +59,7 @@ func (s *Service) Drop(ctx context.Context, source, id string, a Actor) (EntryAc
 			repeated = !last.At.Equal(act.At)
 			return false, nil
 		case quarantine.Redriven:
-			return false, &RefusedError{ID: id, State: string(e.State), Reason: "it was redriven, which can't be taken back"}
+			return false, &RefusedError{ID: id, State: string(e.State), Reason: "it was redriven, which cannot be undone"}
 		}
 		return e.End(act, dropped, quarantine.Dropped), nil
 	})

@@ -29,9 +29,9 @@ func expect(d *workflow.Definition, p *workflow.Progress, now time.Time) []Expec
 	})
 	switch {
 	case p.State == workflow.Stuck && p.Cause == "" && cancelled:
-		add(workflow.Instant{}, "nothing by itself: it waits for an operator, whose retry undoes it, since its client has cancelled it meanwhile")
+		add(workflow.Instant{}, "nothing by itself: it waits for an operator; a retry undoes it, since its client has cancelled it meanwhile")
 	case p.State == workflow.Stuck && p.Cause == "":
-		add(workflow.Instant{}, "nothing by itself: it waits for an operator, whose retry goes on with its run")
+		add(workflow.Instant{}, "nothing by itself: it waits for an operator; a retry continues its run")
 	case p.State == workflow.Stuck:
 		add(workflow.Instant{}, "nothing by itself: it waits for an operator")
 	case p.State.Final():
@@ -57,24 +57,24 @@ func expectOfOpen(p *workflow.Progress, now time.Time, add func(at workflow.Inst
 	wake := engine.WakeID(p.ID, string(p.WakeQueue), p.Wake)
 	switch {
 	case p.Lease.Live(now):
-		add(p.Lease.Until, "until then runner %s has it; steps in flight: %s", p.Lease.Runner, cmp.Or(strings.Join(p.InFlight(), ", "), "none"))
+		add(p.Lease.Until, "until then runner %s holds it; steps in flight: %s", p.Lease.Runner, cmp.Or(strings.Join(p.InFlight(), ", "), "none"))
 		add(p.WakeAt, "wake %s takes it over if that runner is gone", wake)
 	case overdue(p.WakeAt, now):
-		add(p.WakeAt, "wake %s was due and nobody has answered it: Sweep sends another", wake)
+		add(p.WakeAt, "wake %s is overdue and unanswered: Sweep sends another", wake)
 	default:
-		add(p.WakeAt, "wake %s goes on with it", wake)
+		add(p.WakeAt, "wake %s continues it", wake)
 	}
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
 		case !now.Before(s.NotBefore.Time):
 		case s.State == workflow.StepPending:
-			add(s.NotBefore, "step %s is tried again", s.Name)
+			add(s.NotBefore, "step %s is retried", s.Name)
 		case s.State == workflow.StepUndoing:
-			add(s.NotBefore, "the undo of step %s is tried again", s.Name)
+			add(s.NotBefore, "the undo of step %s is retried", s.Name)
 		}
 	}
 	if p.State != workflow.Compensating && !p.CompleteBy.IsZero() {
-		add(p.CompleteBy, "its time limit: what is not completed by then is undone")
+		add(p.CompleteBy, "its time limit: if not completed by then, it is undone")
 	}
 }
 

@@ -88,7 +88,7 @@ func envelopeOf(e *quarantine.Entry) (engine.Envelope, error) {
 	case errors.Is(err, engine.ErrNewerSchema):
 		return envelope, refused("a newer version of the app wrote it: " + err.Error())
 	case err != nil:
-		return envelope, refused("there is nothing to be asked for: " + err.Error())
+		return envelope, refused("it asks for nothing: " + err.Error())
 	}
 	return envelope, nil
 }

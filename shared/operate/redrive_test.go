@@ -265,7 +265,7 @@ func TestRedriveForAFullTransaction(t *testing.T) {
 	}
 	w.keepMessage(w.Operation(workflow.OperationCancel, "t", "op-9", nil))
 	acted, err := w.redrive(ada)
-	if err != nil || !strings.Contains(acted.Result, "op-9 was refused") || !strings.Contains(acted.Result, "no more than 50") {
+	if err != nil || !strings.Contains(acted.Result, "op-9 was refused") || !strings.Contains(acted.Result, "at most 50") {
 		t.Errorf("got %+v, %v", acted, err)
 	}
 	if o := w.Outside.Get("op-9"); o == nil || o.State != workflow.OperationRefused {

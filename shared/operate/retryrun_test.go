@@ -45,7 +45,7 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 	if stuck := w.deadLettered(); stuck.Cause != "" {
 		t.Errorf("the cause is %q, and nothing is being undone", stuck.Cause)
 	}
-	if next := w.story().Next; !strings.Contains(next[0].What, "goes on with its run") {
+	if next := w.story().Next; !strings.Contains(next[0].What, "continues its run") {
 		t.Errorf("next is %+v", next)
 	}
 	w.Clock.Advance(2 * w.Engine.Budgets.CompleteBy)

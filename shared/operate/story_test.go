@@ -91,7 +91,7 @@ func TestStoryTellsWhatComes(t *testing.T) {
 				State: workflow.Running, Wake: 4, WakeAt: at(time.Minute), WakeQueue: workflow.QueueDeliveries, CompleteBy: at(time.Hour),
 				Steps: []workflow.StepProgress{{Name: "hotel", State: workflow.StepPending, NotBefore: at(30 * time.Second)}, {Name: "flight", State: workflow.StepPending}},
 			},
-			[]string{"30s step hotel is tried again", "1m0s wake t/deliveries/4 goes on with it", "1h0m0s its time limit: what is not completed by then is undone"},
+			[]string{"30s step hotel is retried", "1m0s wake t/deliveries/4 continues it", "1h0m0s its time limit: if not completed by then, it is undone"},
 		},
 		"at work": {
 			workflow.Progress{
@@ -99,12 +99,12 @@ func TestStoryTellsWhatComes(t *testing.T) {
 				Lease: workflow.Lease{Runner: "r-1", Until: at(30 * time.Second)},
 				Steps: []workflow.StepProgress{{Name: "hotel", State: workflow.StepUndoing}, {Name: "flight", State: workflow.StepUndoing, NotBefore: at(time.Hour)}},
 			},
-			[]string{"30s until then runner r-1 has it; steps in flight: hotel", "1m0s wake t/compensations/4 takes it over if that runner is gone",
-				"1h0m0s the undo of step flight is tried again"},
+			[]string{"30s until then runner r-1 holds it; steps in flight: hotel", "1m0s wake t/compensations/4 takes it over if that runner is gone",
+				"1h0m0s the undo of step flight is retried"},
 		},
 		"overdue": {
 			workflow.Progress{State: workflow.Accepted, Wake: 1, WakeAt: at(-time.Hour), WakeQueue: workflow.QueueDeliveries},
-			[]string{"-1h0m0s wake t/deliveries/1 was due and nobody has answered it: Sweep sends another"},
+			[]string{"-1h0m0s wake t/deliveries/1 is overdue and unanswered: Sweep sends another"},
 		},
 		"completed": {
 			workflow.Progress{

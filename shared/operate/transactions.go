@@ -68,7 +68,7 @@ const MaxUntold = 50
 func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) {
 	return s.act(ctx, id, retries, a, func(p *workflow.Progress, now time.Time) error {
 		if n := len(p.Outbox.Notices); n >= MaxUntold {
-			return &RefusedError{ID: id, State: string(p.State), Reason: fmt.Sprintf("%d notices of it wait for their receiver, which is to take them first", n)}
+			return &RefusedError{ID: id, State: string(p.State), Reason: fmt.Sprintf("%d of its notices wait for their receiver, which must take them first", n)}
 		}
 		var err error
 		if p.Cause == "" {

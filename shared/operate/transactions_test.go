@@ -52,7 +52,7 @@ func TestRetryIsRefusedUntilItsNewsIsTold(t *testing.T) {
 	}
 	untold(operate.MaxUntold)
 	var refused *operate.RefusedError
-	if _, err := w.operate.Retry(t.Context(), "t", ada); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "50 notices") {
+	if _, err := w.operate.Retry(t.Context(), "t", ada); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "50 of its notices") {
 		t.Errorf("got %v", err)
 	}
 	w.want(workflow.Stuck)

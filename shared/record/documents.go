@@ -61,7 +61,7 @@ var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (s documents[T]) Page(ctx context.Context, field, value, continuation string) ([]T, string, error) {
 	if !fieldName.MatchString(field) {
-		return nil, "", failure.New(failure.Invalid, "query records", "", fmt.Errorf("%q is no field name", field))
+		return nil, "", failure.New(failure.Invalid, "query records", "", fmt.Errorf("%q is not a field name", field))
 	}
 	docs, next, err := s.Documents.Page(ctx, business.Query{
 		Text:         `SELECT * FROM c WHERE c["` + field + `"] = @value`,

@@ -14,7 +14,7 @@ import (
 const Attempts = 8
 
 // errContended is the cause of a write that others were quicker at, each time.
-var errContended = errors.New("others keep changing it")
+var errContended = errors.New("other writers keep changing it")
 
 // Update reads a document, lets change change it, and writes it back under its
 // ETag; all over again, a bounded number of times, if another was quicker. If

@@ -40,7 +40,7 @@ type Reader interface {
 
 // errStray is the error for events that the hub which is there can't have: their
 // sequence numbers are behind its last. They are of a hub that was deleted.
-var errStray = errors.New("the hub has not come so far")
+var errStray = errors.New("the hub has not reached this event")
 
 // fillGap hands over the events between the position, or the partition's
 // beginning if there is none, and the batch, and returns the position then. The

@@ -129,7 +129,7 @@ func (s *Service) relay(ctx context.Context, b Batch) error {
 			handedOver = true
 		}
 		if stray {
-			s.c.Logger.WarnContext(ctx, "events of a hub that was deleted: they are relayed, and the checkpoint stays",
+			s.c.Logger.WarnContext(ctx, "events of a deleted hub are relayed; the checkpoint stays",
 				"hub", b.Hub, "partition", b.Partition, "first", b.Events[0].SequenceNumber, "last", last, "reason", err)
 			return nil
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	noMore      = "a transaction takes no more than 50 operations of the kind "
-	noMoreBytes = "a transaction takes no more than 524288 bytes of changes"
+	noMore      = "a transaction takes at most 50 operations of the kind "
+	noMoreBytes = "a transaction takes at most 524288 bytes of changes"
 )
 
 // Ensure the operations of one transaction are bounded by kind, that each beyond

@@ -73,7 +73,7 @@ func (d *Definition) begin(p *Progress, t Turn) (again bool, err error) {
 	if t.Due.Before(p.CompleteBy.Time) {
 		return false, nil
 	}
-	return true, p.Reject(CauseExpired, "the delivery never came", t.Now, t.Limits)
+	return true, p.Reject(CauseExpired, "the delivery never arrived", t.Now, t.Limits)
 }
 
 // advanceRun decides on a Running transaction. The order matters: a rejection

@@ -19,11 +19,11 @@ func (d *Definition) Validate() error {
 	seen := map[string]bool{}
 	for _, s := range d.Steps {
 		if s.Name == "" || seen[s.Name] {
-			errs = append(errs, fmt.Errorf("step %q: the name is empty or taken", s.Name))
+			errs = append(errs, fmt.Errorf("step %q: the name is empty or already used", s.Name))
 		}
 		for _, name := range s.After {
 			if !seen[name] {
-				errs = append(errs, fmt.Errorf("step %q: it is after %q, which is not listed before it", s.Name, name))
+				errs = append(errs, fmt.Errorf("step %q: it follows %q, which must be listed before it", s.Name, name))
 			}
 		}
 		if s.Call == nil {

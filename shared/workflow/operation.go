@@ -28,7 +28,7 @@ const MaxChangeBytes = 512 << 10
 
 // NotYours is what is said of a transaction to those whose it isn't. It gives
 // nothing away: not even that there is one.
-const NotYours = "there is no such transaction of yours"
+const NotYours = "you have no such transaction"
 
 // Refuses tells why the document doesn't take the operation, "" if it does: it is
 // foreign, or there is no room, since a document has a largest size, and one that
@@ -48,9 +48,9 @@ func (p *Progress) Refuses(op Operation) (reason string) {
 	}
 	switch {
 	case had >= MaxOperations:
-		return fmt.Sprintf("a transaction takes no more than %d operations of the kind %s", MaxOperations, op.Kind)
+		return fmt.Sprintf("a transaction takes at most %d operations of the kind %s", MaxOperations, op.Kind)
 	case op.Kind == OperationReschedule && bytes+len(op.Body) > MaxChangeBytes:
-		return fmt.Sprintf("a transaction takes no more than %d bytes of changes", MaxChangeBytes)
+		return fmt.Sprintf("a transaction takes at most %d bytes of changes", MaxChangeBytes)
 	}
 	return ""
 }
@@ -99,7 +99,7 @@ func (p *Progress) Receive(op Operation) (fresh bool, outside []OutsideOperation
 
 func (p *Progress) deliver(op Operation, record *OperationRecord) []OutsideOperation {
 	if p.delivery() != nil {
-		record.end(OperationRefused, "the transaction has a delivery already", op.AcceptedAt)
+		record.end(OperationRefused, "the transaction already has a delivery", op.AcceptedAt)
 		return nil
 	}
 	p.Caller = op.Caller

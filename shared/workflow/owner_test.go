@@ -69,7 +69,7 @@ func TestForeignOperationIsNotReceived(t *testing.T) {
 			r.wantOutside("op-9", workflow.NotYours)
 			want := workflow.OutsideOperation{
 				ID: "operation:op-9", TransactionID: "t", OperationID: "op-9", Operation: kind, Hash: workflow.Hash(kind, "t", op.Body),
-				Caller: caller, AcceptedAt: workflow.At(r.now), State: workflow.OperationRefused, Reason: "there is no such transaction of yours",
+				Caller: caller, AcceptedAt: workflow.At(r.now), State: workflow.OperationRefused, Reason: "you have no such transaction",
 			}
 			if diff := cmp.Diff([]workflow.OutsideOperation{want}, r.outside); diff != "" {
 				t.Errorf("outside (-want +got):\n%s", diff)

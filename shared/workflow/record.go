@@ -104,7 +104,7 @@ func (d *Definition) RecordUndo(p *Progress, results []Finished, b Backoff, limi
 			}
 			s.NotBefore = At(now.Add(max(delay, b.wait(o, delay))))
 			if s.UndoLaters >= limits.UndoAttempts && stuck == "" {
-				stuck = fmt.Sprintf("undo of %s put off %d times: %s", s.Name, s.UndoLaters, s.UndoError.Told())
+				stuck = fmt.Sprintf("undo of %s failed %d times: %s", s.Name, s.UndoLaters, s.UndoError.Told())
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (e *StepError) Told() string {
 	if e.Status >= 400 || e.Type == notAccepted {
 		return e.Message
 	}
-	return "the service gave no answer that could be read"
+	return "the service gave no readable answer"
 }
 
 func stepError(o Outcome, now time.Time) *StepError {

@@ -78,7 +78,7 @@ func (d *Definition) leaveCompleted(p *Progress, t Turn) error {
 func (d *Definition) leftAsItWas(p *Progress) string {
 	for _, def := range d.Steps {
 		if s := p.Step(def.Name); s.State == StepSucceeded && s.Error != nil {
-			return "left as it was, since putting it back was refused: " + s.Name + ": " + s.Error.Message
+			return "left as it was, since a service refused to put it back: " + s.Name + ": " + s.Error.Message
 		}
 	}
 	return ""

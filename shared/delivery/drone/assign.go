@@ -15,7 +15,7 @@ const rounds = 16
 
 // errOutrun is the cause of an assignment that others were quicker at, each
 // time.
-var errOutrun = errors.New("others keep taking the drones")
+var errOutrun = errors.New("other runners keep taking the drones")
 
 // Put assigns a drone to a transaction, under the rules of package record. A
 // change keeps the drone if the transaction still has it; from the pickup on it

@@ -10,7 +10,7 @@ import (
 
 // errContended is the cause of a release that others got in the way of, each
 // time.
-var errContended = errors.New("others keep changing the drone")
+var errContended = errors.New("other writers keep changing the drone")
 
 // claim sets the drone aside for the transaction in the windows. It reports
 // false if another was quicker.

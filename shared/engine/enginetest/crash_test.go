@@ -233,7 +233,7 @@ func left(t enginetest.TB, p *workflow.Progress) bool {
 	t.Helper()
 	failed := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool { return s.Error != nil })
 	named := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool {
-		return s.Error != nil && p.Reason == "left as it was, since putting it back was refused: "+s.Name+": "+s.Error.Message
+		return s.Error != nil && p.Reason == "left as it was, since a service refused to put it back: "+s.Name+": "+s.Error.Message
 	})
 	if failed != named || failed != (p.Reason != "") {
 		t.Errorf("%s is Completed for %q, and a step has failed: %t:\n%s", p.ID, p.Reason, failed, enginetest.Describe(p))

@@ -87,7 +87,7 @@ type bearer struct {
 	next       http.RoundTripper
 }
 
-var errPlain = errors.New("a token is not sent without TLS, but to this machine")
+var errPlain = errors.New("a token is sent only over TLS or to this machine")
 
 func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	token, err := b.token(r)
