@@ -82,6 +82,9 @@ func runLoad(ctx context.Context, c console) (err error) {
 	defer client.Close()
 	d.note("offering %d requests in %v", f.shape.Count(), f.shape.Duration())
 	before := app.state(ctx)
+	if !before.Known {
+		d.note("the app shows no metrics: how many wait, and what each takes, is not known")
+	}
 	result := load.Run(ctx, load.Config{
 		Shape: f.shape, Send: client.Send, InFlight: f.inFlight, State: app.state, Progress: d.load,
 		After: f.after(before), Rested: func(s load.State) bool { return s.Known && s.Counts.Backlog() <= 0 },

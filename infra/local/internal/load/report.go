@@ -19,9 +19,9 @@ type Report struct {
 	Result *Result `json:"result"`
 	// Uses is what the processes took during the run; empty where that can't be told.
 	Uses []Use `json:"processes"`
-	// Counts is what the app has counted during the run.
-	Counts Counts `json:"counts"`
-	Known  bool   `json:"known"` // whether Counts says anything
+	// Counts is what the app has counted during the run; nil where that can't be told,
+	// or would be told of something else.
+	Counts *Counts `json:"counts,omitempty"`
 }
 
 // Use is what a process took during a run.
@@ -36,7 +36,7 @@ type Use struct {
 // NewReport sums up a run that began at a state. names are what processes are
 // called, by their ids, if it is something other than their program.
 func NewReport(target, shape string, before State, r *Result, names map[int]string) *Report {
-	report := &Report{Target: target, Shape: shape, Result: r, Known: before.Known}
+	report := &Report{Target: target, Shape: shape, Result: r}
 	begun := map[int]time.Duration{}
 	for _, p := range before.Processes {
 		begun[p.PID] = p.CPU
@@ -47,7 +47,7 @@ func NewReport(target, shape string, before State, r *Result, names map[int]stri
 			continue
 		}
 		if point.State.Known {
-			report.Counts = point.State.Counts.Since(before.Counts)
+			report.Counts = new(point.State.Counts.Since(before.Counts))
 		}
 		for _, p := range point.State.Processes {
 			u := uses[p.PID]
@@ -101,11 +101,10 @@ func (r *Report) writeUses(b *strings.Builder) {
 }
 
 func (r *Report) writeCounts(b *strings.Builder) {
-	if !r.Known {
-		fmt.Fprintln(b, "\nthe app shows no metrics: what a delivery costs, and how many wait, is not known")
+	c := r.Counts
+	if c == nil {
 		return
 	}
-	c := r.Counts
 	fmt.Fprintf(b, "\n%.0f came to their end, %d wait", c.Ended, c.Backlog())
 	if c.Ended == 0 {
 		fmt.Fprintln(b)
