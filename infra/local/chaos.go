@@ -40,7 +40,7 @@ func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, each with its own handler")
 	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and restart it")
 	flags.DurationVar(&f.clocks, "clocks-apart", 4*time.Second, "how far apart the clocks of the instances are, at most 4s")
-	flags.BoolVar(&f.crashes, "crash-points", true, "let handlers die before and after each of their effects")
+	flags.BoolVar(&f.crashes, "crash-points", true, "kill handlers at their effects: before they are done, or before they are answered")
 	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "how long the system may take to come to rest after the faults")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
 	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, empty or from an earlier run (default .build/chaos)")

@@ -27,7 +27,8 @@
 // locks lost, completions lost, and messages reordered: what the services do,
 // seldom, and what no client may take for a loss or a success. What was
 // acknowledged is kept through all of it. What dead-letter sub-queues hold is
-// not spared. See faults.go.
+// not spared. See faults.go. Senders can be killed at their
+// transfers: mortal.go.
 //
 // Not emulated, and refused with the service's own error: sessions; topics,
 // subscriptions, rules and forwarding; transactions and the transfer

@@ -20,7 +20,8 @@
 //
 // With Config.Faults operations on items are throttled, unavailable, timed out or
 // slow, answers are lost, and documents change just before conditional writes.
-// What was acknowledged stays written; faults.go says what clients see.
+// What was acknowledged stays written; faults.go says what clients see. Writers
+// can be killed at their writes: mortal.go.
 //
 // Lock order: Server.mu before keyRange.mu, and never two ranges at once. The
 // store is called with the lock held, so that its batches come in the order in

@@ -45,7 +45,8 @@
 //     doesn't have, is kept here.
 //
 // What can be broken on purpose: calls to the app's own backends on their way
-// through the front (backendfaults.go), and the host itself (acts.go).
+// through the front (backendfaults.go), the host itself (acts.go), and who makes
+// a call (mortal.go).
 //
 // Not emulated: what the packages config and payload list, CORS, keys other
 // than Config.HostKey and Config.MasterKey, watching files for changes, drain
