@@ -33,6 +33,7 @@ func emulators(ctx context.Context, c console) error {
 	if err := f.hub.check("emulators"); err != nil {
 		return err
 	}
+	f.data.limitMemory()
 	project, err := stage.FindProject(".")
 	if err != nil {
 		return err

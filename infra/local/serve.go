@@ -104,6 +104,7 @@ func serve(ctx context.Context, c console) error {
 	if err := checkSettings(f.settings); err != nil {
 		return err
 	}
+	f.data.limitMemory()
 	d := newDisplay(c.out, false)
 	running, err := start(ctx, c, d, f, slog.LevelWarn, map[string]string{metricsSetting: "true"})
 	if err != nil {

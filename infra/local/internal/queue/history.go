@@ -12,9 +12,12 @@ type history struct {
 }
 
 type sighting struct {
-	at  time.Time
+	at  int64 // ns since 1970
 	seq int64
 }
+
+// leaves is when s leaves the window.
+func (s sighting) leaves(window time.Duration) time.Time { return instant(s.at).Add(window) }
 
 // remembered reports the number under which id was seen within the window.
 // The queue was advanced before, so what is there is not too old.
@@ -30,7 +33,7 @@ func (q *Queue) remember(now time.Time, id string, seq int64) {
 	if q.cfg.DuplicateWindow == 0 {
 		return
 	}
-	s := sighting{at: now, seq: seq}
+	s := sighting{at: now.UnixNano(), seq: seq}
 	q.seen.add(id, s)
 	q.keepSighting(id, s)
 }
@@ -65,7 +68,7 @@ func (h *history) forgetOldest() {
 func (q *Queue) forget(now time.Time) {
 	for {
 		id, s, ok := q.seen.oldest()
-		if !ok || now.Sub(s.at) < q.cfg.DuplicateWindow {
+		if !ok || now.Before(s.leaves(q.cfg.DuplicateWindow)) {
 			return
 		}
 		q.seen.forgetOldest()

@@ -33,9 +33,12 @@ func Load(cfg Config, records iter.Seq2[string, []byte]) (*Queue, error) {
 		q.last = max(q.last, e.seq, e.id)
 	}
 	slices.SortFunc(l.seen, func(a, b seenID) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.seq, b.seq))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq))
 	})
 	for _, s := range l.seen {
+		if e := l.entries[s.seq]; e != nil && e.name == s.id {
+			s.id = e.name // one text in memory for both
+		}
 		q.seen.add(s.id, s.sighting)
 	}
 	return q, nil

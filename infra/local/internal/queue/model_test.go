@@ -62,7 +62,7 @@ func (m *model) next(now time.Time) (x *modelMsg, at time.Time) {
 }
 
 func (m *model) advance(now time.Time) {
-	maps.DeleteFunc(m.seen, func(_ string, s sighting) bool { return now.Sub(s.at) >= m.cfg.DuplicateWindow })
+	maps.DeleteFunc(m.seen, func(_ string, s sighting) bool { return !now.Before(s.leaves(m.cfg.DuplicateWindow)) })
 	for {
 		x, _ := m.next(now)
 		switch {
@@ -120,7 +120,7 @@ func (m *model) enqueue(now time.Time, in Message) int64 {
 		x.state, x.enqueued = Scheduled, in.EnqueueAt
 	}
 	if m.cfg.DuplicateWindow > 0 {
-		m.seen[in.ID] = sighting{now, x.seq}
+		m.seen[in.ID] = sighting{now.UnixNano(), x.seq}
 	}
 	m.msgs = append(m.msgs, x)
 	return x.seq

@@ -84,7 +84,7 @@ func (q *Queue) dropRecords(e *entry) {
 }
 
 func (q *Queue) keepSighting(id string, s sighting) {
-	value := binary.AppendVarint(nil, s.at.UnixNano())
+	value := binary.AppendVarint(nil, s.at)
 	q.keep(sightingPrefix+id, binary.AppendVarint(value, s.seq))
 }
 
@@ -169,5 +169,5 @@ func parseSighting(value []byte) (sighting, error) {
 	if m <= 0 {
 		return sighting{}, errors.New("queue: a remembered message id is cut short")
 	}
-	return sighting{at: time.Unix(0, at).UTC(), seq: seq}, nil
+	return sighting{at: at, seq: seq}, nil
 }
