@@ -1,10 +1,10 @@
 // Package main is the custom handler: the one process that the Functions host
-// starts for all functions of this app. Each function has a small file of its
-// own that decodes, calls a package of shared/ and encodes.
+// starts for all functions of this app. Each function has its own small file,
+// which decodes, calls a package of shared/ and encodes.
 //
 // Reading order: main.go, app.go (the wiring), adapters.go (the connections),
-// services.go (what stands on them), routes.go (the function table), then the
-// functions. telemetry.go and its neighbours record all of that.
+// services.go (what uses them), routes.go (the function table), then the
+// functions. telemetry.go and its neighbours record what happens.
 package main
 
 import (

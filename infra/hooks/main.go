@@ -1,11 +1,11 @@
-// Command hooks does what azd can't do by itself around a deployment. azure.yaml
-// calls it: keys and auth before provisioning, then wait, grant and settings;
-// hostkey after a deployment; deploy at the end of azd up.
+// Command hooks does what azd can't do around a deployment. azure.yaml calls
+// it: keys and auth before provisioning, then wait, grant and settings; hostkey
+// after a deployment; deploy at the end of azd up.
 //
-// Everything it needs to know is in the environment that azd gives to its hooks:
-// the outputs of infra/main.bicep and what "azd env set" has set (Microsoft
-// Learn, "Customize your Azure Developer CLI workflows using command and event
-// hooks"). Each command may be run again at any time.
+// The environment that azd gives its hooks holds everything it needs: the
+// outputs of infra/main.bicep and the values of "azd env set" (Microsoft Learn,
+// "Customize your Azure Developer CLI workflows using command and event
+// hooks"). Running a command again is always safe.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Command local runs the whole system on one machine: emulators of Event Hubs,
 // Service Bus and Cosmos DB, and a Functions host that runs the staged app.
 //
-// Each subcommand is in the file of its name.
+// Each subcommand has a file of the same name.
 package main
 
 import (

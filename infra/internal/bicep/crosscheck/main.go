@@ -1,8 +1,7 @@
-// Command crosscheck compares what package bicep reads in files with what
-// another parser read there: .ci/bicep/parse.mjs, whose output it takes on the
-// standard input. A declaration that one of them overlooks or takes for another
-// one would otherwise go unnoticed, since the tests judge what package bicep
-// reads.
+// Command crosscheck compares how package bicep reads files with how another
+// parser reads them: .ci/bicep/parse.mjs, whose output it takes on standard
+// input. Otherwise nobody would notice a declaration that package bicep
+// overlooks or misreads, since the tests judge only what it reads.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package chosen says which business's trial the proof runs. Its one file is the
-// only one under infra that names it: another business's takes its place here.
+// Package chosen says which business's trial the proof runs. No other file
+// under infra names the trial: to prove another business, replace this file.
 package chosen
 
 import (

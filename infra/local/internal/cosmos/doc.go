@@ -4,28 +4,30 @@
 // Served: the account document; databases; containers with one partition key
 // path, time to live and policies; throughput offers; items (create, upsert,
 // read, replace, delete, patch) with conditions; transactional batch; partition
-// key ranges; queries and feeds with continuations. Everything is handed to a store
-// before an answer tells of it. Memory has what items are found by, the texts are
-// read from the store; New reads all of it once.
+// key ranges; queries and feeds with continuations. A store gets every change
+// before an answer tells of it. Memory holds what finds items, the store their
+// texts; New reads everything once.
 //
-// What a request may rely on:
+// Requests may rely on this:
 //   - An operation on an item, and a whole transactional batch, is atomic and
 //     isolated; conditions are checked in the same step as the write.
-//   - An answer, of a read too, tells only of writes that the store has taken.
-//   - A query reads only what an index finds, where its WHERE clause compares a path
-//     that the container's policy includes by name: in a partition, or in all where
-//     the partition key is the id. Its results come in the order of the index then.
+//   - Every answer, even to a read, tells only of writes that the store has
+//     taken.
+//   - A query reads only what an index finds, where its WHERE clause compares a
+//     path that the container's policy includes by name: in a partition, or in
+//     all where the partition key is the id. Its results then come in the order
+//     of the index.
 //   - A partition key value lives in one of the container's ranges, chosen by
 //     the same hash that azcosmos computes.
 //
-// With Config.Faults operations on items are throttled, unavailable, timed out or
-// slow, answers are lost, and documents change just before conditional writes.
-// What was acknowledged stays written; faults.go says what clients see. Writers
+// With Config.Faults operations on items are throttled, unavailable, timed out
+// or slow, answers are lost, and documents change just before conditional
+// writes. Acknowledged writes stay; faults.go says what clients see. Writers
 // can be killed at their writes: mortal.go.
 //
 // Lock order: Server.mu before keyRange.mu, and never two ranges at once. The
-// store is called with the lock held, so that its batches come in the order in
-// which memory changed, and texts are of what memory has; nobody waits for a commit
+// store is called with the lock held, so that its batches have the order of the
+// changes in memory, and its texts match memory; nobody waits for a commit
 // under a lock.
 //
 // Not emulated, and refused with an error of the service: Microsoft Entra ID and

@@ -1,21 +1,20 @@
 // Package fault decides where the runtime breaks something on purpose.
 //
-// A part of the runtime that can break asks its Injector at the place where it
-// would, the point: "is this one to be hit?". The plan says how often the answer
-// is yes. The nth answer at a point is a function of the seed, the point and n
-// alone, so that a plan and a seed give the same faults however the goroutines
-// run, as far as they come to the same places.
+// A part of the runtime that can break asks its Injector at the place of the
+// break, the point: "does this one break?". The plan says how often the answer
+// is yes. The nth answer at a point depends only on the seed, the point and n,
+// so that a plan and a seed give the same faults however the goroutines run, if
+// they reach the same places.
 //
-// What does not happen on the way of some other work, such as killing the
-// handler, is an act: the plan says at what intervals it is done, and the system
-// does it.
+// A fault that is not part of other work, such as killing the handler, is an
+// act: the plan gives the intervals, and the system acts.
 //
-// Besides rates a plan has bursts: a point is hit more often, or always, from a
-// moment on for a time, so that the faults outlast the repeats that make single
-// ones good. An act that lasts, such as freezing a handler, is one as well.
+// Besides rates a plan has bursts: for a time a point is hit more often, or
+// always, so that the faults outlast the repeats that heal single ones. A
+// lasting act, such as freezing a handler, is a burst, too.
 //
-// A nil Injector never hits anything, and one without a plan costs a load of
-// one pointer.
+// A nil Injector never hits; an Injector without a plan costs the load of one
+// pointer.
 //
 // Reading order: points.go (what can be broken), plan.go (how often), burst.go
 // (how often for a time), injector.go and roll.go (the decisions), instances.go

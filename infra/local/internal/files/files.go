@@ -1,6 +1,6 @@
-// Package files is the file system as the emulators' store uses it: what must be
-// told apart is what is written from what is durable. Tests put others in its
-// place, which lose or refuse things; see package filestest.
+// Package files is the file system for the emulators' store, which must tell
+// written data from durable data. Tests use file systems that lose or refuse
+// things; see package filestest.
 package files
 
 import (

@@ -1,5 +1,5 @@
-// Package generate writes what is static and follows from the business: what
-// Bicep needs to know of it.
+// Package generate writes the static files that follow from the business, which
+// Bicep reads.
 package generate
 
 import (

@@ -1,9 +1,9 @@
 // Package host is a local Azure Functions host for custom handlers. It reads a
-// staged function app (host.json, one folder with a function.json per
-// function, the handler's executable), runs the handler as its child, serves
-// the HTTP functions and listens for the timer, Event Hubs and Service Bus
-// triggers with the official SDKs, so that it works with this runtime's
-// emulators, Microsoft's emulators and Azure alike.
+// staged function app (host.json, one folder with a function.json per function,
+// the handler's executable), runs the handler as its child, serves the HTTP
+// functions and listens for the timer, Event Hubs and Service Bus triggers with
+// the official SDKs, so it works with this runtime's emulators, Microsoft's
+// emulators and Azure alike.
 //
 // It follows azure-functions-host 4.x with its sharp edges: the encodings of
 // package payload; the restart policy of package process; an answer counts as

@@ -4,7 +4,7 @@
 // Parse turns a text and its parameters into a Query; the Query's methods
 // filter, project, order and aggregate rows. Parsing never evaluates and
 // evaluating never fails: as in the service, an expression that makes no sense
-// for a row is Undefined, and a row is taken only when its filter is true.
+// for a row is Undefined, and a query takes a row only if its filter is true.
 //
 // Served: SELECT with *, VALUE, projections with aliases, DISTINCT and TOP; FROM
 // with one root and an alias; WHERE with = != <> < <= > >=, AND, OR, NOT, IN,

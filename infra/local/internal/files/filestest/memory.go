@@ -1,5 +1,5 @@
-// Package filestest has file systems that fail: one in memory of which a power
-// cut leaves only what was synced, and one that refuses what a test chooses.
+// Package filestest has file systems that fail: one in memory, which after a
+// power cut has only synced data, and one that refuses what a test chooses.
 package filestest
 
 import (

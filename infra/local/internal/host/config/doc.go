@@ -4,11 +4,12 @@
 // once.
 //
 // AzureFunctionsJobHost__a__b sets host.json's value a.b; members of arrays are
-// numbered from 0, and may have gaps. By AzureFunctionsJobHost__functions__0, __1
-// and so on only the functions named are loaded: the others are not even checked.
-// AzureWebJobs.NAME.Disabled leaves one out, in Azure, too; its bindings are not
-// checked here, though the real host resolves their settings. A name without a function is left out, as the real host does without a word;
-// here it is a warning.
+// numbered from 0, and may have gaps. With AzureFunctionsJobHost__functions__0,
+// __1 and so on, only the named functions are loaded: the others are not even
+// checked. AzureWebJobs.NAME.Disabled leaves a function out, in Azure, too; its
+// bindings are not checked here, though the real host resolves their settings.
+// A name without a function is ignored, silently by the real host, with a
+// warning here.
 //
 // Sources: Microsoft Learn, "host.json reference for Azure Functions 2.x and
 // later" ("functions", "Override host.json values"), "Azure Functions custom
