@@ -61,6 +61,7 @@ func BenchmarkAcceptWithTelemetry(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			w := newWorldWith(b, signalsFor(b, kind), "LOG_LEVEL", "warn")
 			b.SetParallelism(32)
+			b.ReportAllocs()
 			b.ResetTimer()
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {

@@ -277,3 +277,13 @@ func FuzzParseChange(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkParse reads and validates a client's request.
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse([]byte(full), time.Time{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -34,6 +34,7 @@ func BenchmarkBackendCall(b *testing.B) {
 				b.Fatal(err)
 			}
 			req.Header.Set(headerTransaction, "tx")
+			b.ReportAllocs()
 			for b.Loop() {
 				resp, err := http.DefaultClient.Do(req)
 				if err != nil {
@@ -63,6 +64,7 @@ func BenchmarkBreakable(b *testing.B) {
 			}
 			serve := h.breakable(&h.app.Functions[0], func(http.ResponseWriter, *http.Request, map[string]string) {})
 			r := &http.Request{Header: http.Header{headerTransaction: {"tx"}}}
+			b.ReportAllocs()
 			for b.Loop() {
 				serve(nil, r, nil)
 			}
