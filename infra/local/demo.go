@@ -44,7 +44,7 @@ func demo(ctx context.Context, c console) error {
 	}
 	settings := played.Settings()
 	if t.Settings != nil {
-		maps.Copy(settings, t.Settings(*deliveries))
+		maps.Copy(settings, t.Settings(plenty**deliveries))
 	}
 	d := newDisplay(c.out, *asJSON)
 	running, err := start(ctx, c, d, f, nothingShown, settings)
@@ -77,6 +77,10 @@ func demo(ctx context.Context, c console) error {
 	d.note("\nstill serving; Ctrl-C stops everything. Try:\n  curl -s %s/api/ready", running.url())
 	return running.wait(ctx)
 }
+
+// plenty is for how many times the requests a demo has the means: chaos lets them get
+// scarce.
+const plenty = 2
 
 // nothingShown is above all levels of log lines: some errors are part of the
 // demo's plan, and the summary tells of the others.

@@ -51,7 +51,11 @@ func FromFile(data []byte) (Trial, error) {
 	}
 	t := Trial{Settings: func(int) map[string]string { return f.Settings }}
 	for _, c := range f.Before {
-		t.Before = append(t.Before, Call{Method: c.Method, Path: c.Path, Body: c.Body})
+		call := Call{Method: c.Method, Path: c.Path}
+		if c.Body != nil { // else there is none, not one that is null
+			call.Body = c.Body
+		}
+		t.Before = append(t.Before, call)
 	}
 	if f.Change != nil {
 		t.Change = func(d Draw, _ json.RawMessage) any { return filled(f.Change, d) }
