@@ -23,7 +23,7 @@ import (
 // adapters are the connections to everything outside.
 type adapters struct {
 	settings   settings.Settings
-	tried      func(context.Context, cosmosdb.Try) // told of what Cosmos DB answers
+	signals    signals
 	eventHubs  messaging.Connection
 	serviceBus messaging.Connection
 
@@ -43,8 +43,8 @@ const gapGroup = "$Default"
 // openAdapters makes the connections that the functions which run here need;
 // the others stay nil, and nothing is there that could call them. None of them
 // waits for the other side.
-func openAdapters(s settings.Settings, logger *slog.Logger, tried func(context.Context, cosmosdb.Try)) (_ *adapters, err error) {
-	a := &adapters{settings: s, tried: tried}
+func openAdapters(s settings.Settings, logger *slog.Logger, observed signals) (_ *adapters, err error) {
+	a := &adapters{settings: s, signals: observed}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close(context.Background()))
@@ -69,7 +69,7 @@ func openAdapters(s settings.Settings, logger *slog.Logger, tried func(context.C
 	if a.tokens, err = openTokens(s, &credentials); err != nil {
 		return nil, err
 	}
-	if a.backends, err = openBackends(s, a.tokens); err != nil {
+	if a.backends, err = openBackends(s, a.tokens, observed.metrics); err != nil {
 		return nil, err
 	}
 	a.receiver, err = openReceiver(s, logger)
@@ -113,7 +113,7 @@ func (a *adapters) openCosmosDB(credentials *credentials) error {
 	}
 	a.database, err = cosmosdb.Open(cosmosdb.Connection{
 		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
-	}, cosmosdb.Options{Database: s.Database, Observe: a.tried, Application: telemetry.Process()})
+	}, cosmosdb.Options{Database: s.Database, Observe: a.signals.tried, Application: telemetry.Process()})
 	return err
 }
 
@@ -135,7 +135,7 @@ func openTokens(s settings.Settings, credentials *credentials) (*auth.Tokens, er
 	return auth.NewTokens(credential, b.Audience, time.Now), nil
 }
 
-func openBackends(s settings.Settings, tokens *auth.Tokens) (*backendclient.Client, error) {
+func openBackends(s settings.Settings, tokens *auth.Tokens, m *telemetry.Metrics) (*backendclient.Client, error) {
 	b := s.Backends
 	var token func(context.Context) (string, error)
 	if tokens != nil {
@@ -146,7 +146,7 @@ func openBackends(s settings.Settings, tokens *auth.Tokens) (*backendclient.Clie
 		header.Set("X-Functions-Key", b.Key.Reveal())
 	}
 	return backendclient.New(backendclient.Config{
-		Backends: b.URLs, Header: header, Token: token, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency,
+		Backends: b.URLs, Header: header, Token: token, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency, Metrics: m,
 	}, time.Now)
 }
 

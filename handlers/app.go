@@ -51,7 +51,7 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 	if err != nil {
 		return nil, err
 	}
-	adapters, err := openAdapters(s, logger, signals.tried)
+	adapters, err := openAdapters(s, logger, signals)
 	if err != nil {
 		return nil, errors.Join(err, closeTelemetry(context.Background()))
 	}

@@ -67,7 +67,7 @@ type crashingCaller struct {
 	t *trigger
 }
 
-func (c crashingCaller) Do(ctx context.Context, r engine.Request) workflow.Outcome {
+func (c crashingCaller) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
 	outcome, err := around(c.t, callEffect(r.Call), func() (workflow.Outcome, error) { return c.Caller.Do(ctx, r), nil })
 	if err != nil {
 		return workflow.Outcome{Retry: workflow.RetryNever, Effect: workflow.EffectMaybe, Message: err.Error()}

@@ -15,10 +15,10 @@ import (
 type slowRoad struct {
 	engine.Caller
 	step string
-	held *engine.Request
+	held *engine.Attempt
 }
 
-func (s *slowRoad) Do(ctx context.Context, r engine.Request) workflow.Outcome {
+func (s *slowRoad) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
 	if r.Call.Backend != s.step || r.Undo || s.held != nil {
 		return s.Caller.Do(ctx, r)
 	}

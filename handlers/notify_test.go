@@ -231,7 +231,7 @@ func TestPortOfTheReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := openAdapters(s, slog.New(slog.DiscardHandler), nil)
+		a, err := openAdapters(s, slog.New(slog.DiscardHandler), signals{})
 		if err != nil {
 			t.Fatal(err)
 		}

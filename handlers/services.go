@@ -35,7 +35,7 @@ type services struct {
 
 // newServices builds the services on their ports.
 func newServices(b business.Business, s settings.Settings, logger *slog.Logger, p ports, log ingest.Log) (services, error) {
-	run, err := newEngine(s, logger, p, &b.Workflow)
+	run, err := newEngine(b, s, logger, p)
 	if err != nil {
 		return services{}, err
 	}
@@ -52,7 +52,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	out.progress = progress.New(p.transactions, p.outside, known)
 	// Limits of its own: clients who look take no place, and open no breaker, of
 	// the workflow's.
-	if out.views, err = newBackendGuard(s, logger, p.caller); err != nil {
+	if out.views, err = newBackendGuard(b, s, logger, p); err != nil {
 		return services{}, err
 	}
 	out.engine = run
@@ -91,15 +91,20 @@ func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*m
 }
 
 // newBackendGuard returns what keeps the calls to the backends within their limits.
-func newBackendGuard(s settings.Settings, logger *slog.Logger, caller engine.Caller) (*backendclient.Guard, error) {
-	return backendclient.NewGuard(caller, backendclient.Limits{
-		CallTimeout: s.Budgets.Call, Concurrency: s.Backends.Concurrency, Breaker: backendclient.Breaker(s.Backends.Breaker),
-	}, logger)
+func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*backendclient.Guard, error) {
+	own := map[string]int{}
+	for _, backend := range b.Backends {
+		own[backend.Name] = backend.Concurrency
+	}
+	return backendclient.NewGuard(p.caller, backendclient.Limits{
+		CallTimeout: b.Workflow.LongestCall(s.Budgets.Call), Concurrency: s.Backends.Concurrency, Own: own,
+		Breaker: backendclient.Breaker(s.Backends.Breaker),
+	}, p.signals.metrics, logger)
 }
 
-func newEngine(s settings.Settings, logger *slog.Logger, p ports, definition *workflow.Definition) (*engine.Engine, error) {
+func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p ports) (*engine.Engine, error) {
 	b := s.Budgets
-	caller, err := newBackendGuard(s, logger, p.caller)
+	caller, err := newBackendGuard(of, s, logger, p)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +112,7 @@ func newEngine(s settings.Settings, logger *slog.Logger, p ports, definition *wo
 		return nil, fmt.Errorf("measure the circuit breakers: %w", err)
 	}
 	return engine.New(engine.Config{
-		Definition: definition, Store: p.transactions, Outside: p.outside, Caller: attempts{caller, p.signals}, Sender: wakeSender{p.sender, p.signals},
+		Definition: &of.Workflow, Store: p.transactions, Outside: p.outside, Caller: caller, Sender: wakeSender{p.sender, p.signals},
 		Queues: map[workflow.Queue]string{
 			workflow.QueueDeliveries: s.DeliveriesQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,
@@ -130,7 +135,7 @@ func openBackendsOf(b business.Business, s settings.Settings, logger *slog.Logge
 	out := map[string][]business.Endpoint{}
 	env := business.Env{
 		Documents: p.documents, Settings: s.Business, Now: p.now, Keep: s.Budgets.DocumentTTL, CompleteBy: s.Budgets.CompleteBy,
-		CallTimeout: s.Budgets.Call, Logger: logger,
+		CallTimeout: b.Workflow.LongestCall(s.Budgets.Call), Logger: logger,
 	}
 	for _, backend := range b.Backends {
 		endpoints, err := backend.Open(env)

@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +26,6 @@ import (
 func (s signals) observed(p ports, c settings.Settings) ports {
 	p.producer = observedProducer{p.producer, s, c.EventHub}
 	p.sender = observedSender{p.sender, s}
-	p.caller = newObservedCaller(p.caller, s, c)
 	return p
 }
 
@@ -103,120 +100,6 @@ func (o wakeSender) Send(ctx context.Context, messages ...engine.Queued) error {
 		}
 	}
 	return err
-}
-
-// observedCaller records the calls to the backends as those of an HTTP client.
-// Their URLs are not recorded: they have what clients call their things.
-type observedCaller struct {
-	engine.Caller
-	signals
-	backends map[string]address
-}
-
-// address is where a backend is.
-type address struct {
-	host string
-	port int
-}
-
-func newObservedCaller(next engine.Caller, s signals, c settings.Settings) observedCaller {
-	o := observedCaller{next, s, map[string]address{}}
-	for name, base := range c.Backends.URLs {
-		if u, err := url.Parse(base); err == nil { // the client has judged them
-			o.backends[name] = addressOf(u)
-		}
-	}
-	return o
-}
-
-func addressOf(u *url.URL) address {
-	port, err := strconv.Atoi(u.Port())
-	switch {
-	case err == nil:
-	case u.Scheme == "https":
-		port = 443
-	default:
-		port = 80
-	}
-	return address{u.Hostname(), port}
-}
-
-func (o observedCaller) Do(ctx context.Context, r engine.Request) workflow.Outcome {
-	start := time.Now()
-	at := o.backends[r.Call.Backend]
-	ctx, span := telemetry.Start(ctx, r.Call.Method, trace.WithSpanKind(trace.SpanKindClient))
-	if span.IsRecording() {
-		span.SetAttributes(semconv.HTTPRequestMethodKey.String(r.Call.Method), semconv.ServerAddress(at.host), semconv.ServerPort(at.port),
-			attribute.String("backend", r.Call.Backend))
-	}
-	outcome := o.Caller.Do(ctx, r)
-	failed := ""
-	switch {
-	case outcome.Status == 0:
-		failed = outcome.Type
-	case outcome.Status >= http.StatusBadRequest:
-		failed = strconv.Itoa(outcome.Status)
-	}
-	if outcome.Status != 0 {
-		span.SetAttributes(semconv.HTTPResponseStatusCode(outcome.Status))
-	}
-	telemetry.Fail(span, failed)
-	span.End()
-	o.metrics.HTTPClient(ctx, r.Call.Method, at.host, at.port, outcome.Status, time.Since(start), failed)
-	return outcome
-}
-
-// attempts records the attempts of steps, those that no call comes of included.
-type attempts struct {
-	engine.Caller
-	signals
-}
-
-func (o attempts) Do(ctx context.Context, r engine.Request) workflow.Outcome {
-	name := "step " + r.Step
-	if r.Undo {
-		name = "undo " + r.Step
-	}
-	ctx, span := telemetry.Start(ctx, name)
-	if span.IsRecording() {
-		describe(span, r.TransactionID, r.OperationID)
-		span.SetAttributes(attribute.String(telemetry.KeyStep, r.Step), attribute.Int(telemetry.KeyAttempt, r.Attempt))
-	}
-	outcome := o.Caller.Do(ctx, r)
-	verdict := verdictOf(r, outcome)
-	if span.IsRecording() {
-		span.SetAttributes(attribute.String("outcome", verdict), attribute.String("effect", outcome.Effect.String()))
-		if outcome.Retry != workflow.RetryNone {
-			telemetry.Fail(span, verdict)
-		}
-	}
-	span.End()
-	o.metrics.Step(ctx, r.Step, verdict, r.Attempt)
-	return outcome
-}
-
-// verdictOf names what came of an attempt, as far as it alone tells: an answer
-// may still be rejected for what is in it.
-func verdictOf(r engine.Request, o workflow.Outcome) string {
-	verdict := "unknown" // it may have been done
-	switch {
-	case o.Retry == workflow.RetryNone && r.Undo:
-		return "undone"
-	case o.Retry == workflow.RetryNone:
-		return "succeeded"
-	case o.Retry == workflow.RetryNever && r.Undo && o.Type == workflow.TypeCannotUndo:
-		verdict = "too_late"
-	case o.Retry == workflow.RetryNever:
-		verdict = "rejected"
-	case o.ShutOut():
-		verdict = "forbidden"
-	case o.Effect == workflow.EffectNo:
-		verdict = "unavailable"
-	}
-	if r.Undo {
-		return "undo_" + verdict
-	}
-	return verdict
 }
 
 // changed measures a transaction that has come to another state.

@@ -290,7 +290,7 @@ func TestLinesThatAlertsCount(t *testing.T) {
 // shutOut lets no undo through to the backends.
 type shutOut struct{ engine.Caller }
 
-func (s shutOut) Do(ctx context.Context, r engine.Request) workflow.Outcome {
+func (s shutOut) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
 	if !r.Undo {
 		return s.Caller.Do(ctx, r)
 	}

@@ -49,7 +49,7 @@ func (a *App) view(v business.View) func(w http.ResponseWriter, r *http.Request)
 		if !transaction.Observed {
 			return failure.New(failure.NotFound, "view", id, errors.New("nothing was done for it yet"))
 		}
-		o := a.services.views.Do(r.Context(), engine.Request{TransactionID: id, Call: v.Call(id, body)})
+		o := a.services.views.Do(r.Context(), engine.Attempt{TransactionID: id, Call: v.Call(id, body), Timeout: a.settings.Budgets.Call})
 		if err := refused(id, o); err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backends, err := openBackends(s, tokens)
+	backends, err := openBackends(s, tokens, signals.metrics)
 	if err != nil {
 		t.Fatal(err)
 	}

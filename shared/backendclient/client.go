@@ -39,21 +39,22 @@ type Config struct {
 	// Token returns the bearer token of a call. It goes over https, or to this
 	// machine, only. Nil means that calls carry none.
 	Token func(context.Context) (string, error)
-	// CallTimeout bounds an attempt, up to the last byte of the answer. 0 means
-	// 2 s.
+	// CallTimeout bounds an attempt without a time-out of its own, up to the last
+	// byte of the answer. 0 means 2 s.
 	CallTimeout time.Duration
 	// MaxAnswer is the largest answer that is read, in bytes. 0 means 64 KiB.
 	MaxAnswer int64
 	// Concurrency is how many calls to one backend a Guard lets through at a
 	// time: as many connections are kept open. 0 means 256.
 	Concurrency int
+	Metrics     *telemetry.Metrics // nil measures nothing
 }
 
 // Client calls the backends, without any limit of its own; see Guard. It is safe
 // for concurrent use.
 type Client struct {
 	cfg      Config
-	backends map[string]string // base URLs without a slash at the end; fixed
+	backends map[string]backend // by name; fixed
 	http     *http.Client
 	now      func() time.Time
 }
@@ -66,7 +67,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.CallTimeout < 0 || cfg.MaxAnswer < 0 || cfg.Concurrency < 0 {
 		return nil, errors.New("backend client: settings must not be negative")
 	}
-	c := &Client{cfg: cfg, now: now, backends: make(map[string]string, len(cfg.Backends))}
+	c := &Client{cfg: cfg, now: now, backends: make(map[string]backend, len(cfg.Backends))}
 	for name, base := range cfg.Backends {
 		u, err := url.Parse(base)
 		if err != nil {
@@ -78,7 +79,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 		if cfg.Token != nil && !auth.SafeAddress(u) {
 			return nil, fmt.Errorf("backend %s: anyone on the way to %q could read the token; use https", name, base)
 		}
-		c.backends[name] = strings.TrimRight(base, "/")
+		c.backends[name] = backendAt(strings.TrimRight(base, "/"), u)
 	}
 	c.http = &http.Client{
 		Transport: transport(cfg),
@@ -109,14 +110,22 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 var _ engine.Caller = (*Client)(nil)
 
-// Do makes one attempt. It always returns a verdict: an end of ctx is one, too.
-func (c *Client) Do(ctx context.Context, r engine.Request) workflow.Outcome {
-	base, ok := c.backends[r.Call.Backend]
+// Do makes one attempt. It always returns a verdict: an end of ctx is one, too. Here
+// is the only place where a call's time-out is applied.
+func (c *Client) Do(ctx context.Context, a engine.Attempt) workflow.Outcome {
+	b, ok := c.backends[a.Call.Backend]
 	if !ok {
-		return notSent(codeNotSent, fmt.Errorf("backend %q has no address", r.Call.Backend))
+		return notSent(codeNotSent, fmt.Errorf("backend %q has no address", a.Call.Backend))
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
+	began := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(a.Timeout, c.cfg.CallTimeout))
 	defer cancel()
+	o := c.call(bounded, b.base, a)
+	c.called(ctx, a.Call.Method, b, began, o)
+	return o
+}
+
+func (c *Client) call(ctx context.Context, base string, r engine.Attempt) workflow.Outcome {
 	token, err := c.token(ctx)
 	if err != nil {
 		return notSent(codeToken, err)
@@ -149,7 +158,7 @@ func (c *Client) token(ctx context.Context) (string, error) {
 	return c.cfg.Token(ctx)
 }
 
-func (c *Client) request(ctx context.Context, base string, r engine.Request) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, base string, r engine.Attempt) (*http.Request, error) {
 	var body io.Reader
 	if r.Call.Body != nil {
 		body = bytes.NewReader(r.Call.Body)

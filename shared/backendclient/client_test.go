@@ -81,8 +81,8 @@ func readRequest(t *testing.T, conn net.Conn) {
 	}
 }
 
-func put(body string) engine.Request {
-	return engine.Request{TransactionID: "t", OperationID: "op", Revision: 2,
+func put(body string) engine.Attempt {
+	return engine.Attempt{TransactionID: "t", OperationID: "op", Revision: 2,
 		Call: workflow.Call{Backend: "b", Method: http.MethodPut, Path: "things/a%2Fb", Body: []byte(body)}}
 }
 
@@ -126,7 +126,7 @@ func TestDoSendsTheCall(t *testing.T) {
 			t.Errorf("%s: %q", name, header)
 		}
 	}
-	o = c.Do(t.Context(), engine.Request{TransactionID: "t", Call: workflow.Call{Backend: "b", Method: "DELETE", Path: "x"}, Undo: true})
+	o = c.Do(t.Context(), engine.Attempt{TransactionID: "t", Call: workflow.Call{Backend: "b", Method: "DELETE", Path: "x"}, Undo: true})
 	if o.Retry != workflow.RetryNone || got.Method != "DELETE" || body != "" || got.Header.Get("Content-Type") != "" || got.Header.Get("Revision") != "" {
 		t.Errorf("%+v: %s %q %v", o, got.Method, body, got.Header)
 	}
@@ -150,15 +150,15 @@ func TestNotSentAtAll(t *testing.T) {
 		name string
 		ctx  context.Context
 		base string
-		req  engine.Request
+		req  engine.Attempt
 		code string
 	}{
 		{"refused", t.Context(), "http://" + refused, put("{}"), "not-sent"},
 		{"TLS does not come about", t.Context(), "https://" + silent, put("{}"), "timeout"},
 		{"TLS is cut", t.Context(), "https://" + cut, put("{}"), "not-sent"},
 		{"cancelled before", gone, "http://" + silent, put("{}"), "cancelled"},
-		{"no address", t.Context(), "http://" + silent, engine.Request{Call: workflow.Call{Backend: "other"}}, "not-sent"},
-		{"bad path", t.Context(), "http://" + silent, engine.Request{Call: workflow.Call{Backend: "b", Path: "%zz"}}, "not-sent"},
+		{"no address", t.Context(), "http://" + silent, engine.Attempt{Call: workflow.Call{Backend: "other"}}, "not-sent"},
+		{"bad path", t.Context(), "http://" + silent, engine.Attempt{Call: workflow.Call{Backend: "b", Path: "%zz"}}, "not-sent"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -282,4 +282,18 @@ func TestNewRefusesBadSettings(t *testing.T) {
 			t.Errorf("accepted: %+v", cfg)
 		}
 	}
+}
+
+// Ensure an attempt's own time-out bounds it, and not the client's.
+func TestTimeoutOfAnAttempt(t *testing.T) {
+	served := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil { // only then the server sees that the client is gone
+			t.Error(err)
+		}
+		<-r.Context().Done()
+	})
+	c := client(t, served.URL, Config{CallTimeout: time.Minute})
+	a := put("{}")
+	a.Timeout = 20 * time.Millisecond
+	wantOutcome(t, c.Do(t.Context(), a), workflow.RetryLater, workflow.EffectMaybe, "timeout")
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,16 +21,18 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Limits are the limits of a Guard, the same for each backend. Zero fields take
-// their defaults.
+// Limits are the limits of a Guard for each backend. Zero fields take their
+// defaults.
 type Limits struct {
-	// CallTimeout is the time that an attempt has in all: 2 s. It waits for a
-	// free place for half of that at most; who waited for longer would have too
+	// CallTimeout is the longest time that an attempt has in all: 2 s. It waits for
+	// a free place for half of its time at most; who waited for longer would have too
 	// little time left for the call.
 	CallTimeout time.Duration
 	// Concurrency is how many calls are under way at most: 256.
 	Concurrency int
-	Breaker     Breaker
+	// Own is the Concurrency of the backends that have another one, by name.
+	Own     map[string]int
+	Breaker Breaker
 }
 
 // Breaker says when a circuit breaker opens, and how it closes again. Zero
@@ -68,10 +72,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+func negative(n int) bool { return n < 0 }
+
 func (l Limits) validate() error {
 	b := l.Breaker
 	switch {
-	case l.CallTimeout < 0 || l.Concurrency < 0 || b.MinCalls < 0 || b.Window < 0 || b.Delay < 0 || b.Probes < 0:
+	case l.CallTimeout < 0 || l.Concurrency < 0 || slices.ContainsFunc(slices.Collect(maps.Values(l.Own)), negative) || b.MinCalls < 0 || b.Window < 0 || b.Delay < 0 || b.Probes < 0:
 		return errors.New("limits must not be negative")
 	case !(b.FailureRatio > 0 && b.FailureRatio <= 1):
 		return fmt.Errorf("failure ratio %v is not in (0,1]", b.FailureRatio)
@@ -91,9 +97,10 @@ func (l Limits) validate() error {
 // What it refuses was not sent. It is safe for concurrent use, and keeps time
 // by the process's clock.
 type Guard struct {
-	next   engine.Caller
-	limits Limits
-	logger *slog.Logger
+	next    engine.Caller
+	limits  Limits
+	metrics *telemetry.Metrics
+	logger  *slog.Logger
 
 	mu       sync.Mutex
 	backends map[string]*protected // by name, made with the first call
@@ -118,24 +125,31 @@ func (b *protected) openFor() time.Duration {
 
 var _ engine.Caller = (*Guard)(nil)
 
-// NewGuard returns a Guard before next. It logs each change of a breaker's
-// state. The error says what is wrong with the limits.
-func NewGuard(next engine.Caller, l Limits, logger *slog.Logger) (*Guard, error) {
+// NewGuard returns a Guard before next. It records each attempt, in a span and in
+// the metrics, which may be nil, and logs each change of a breaker's state. The
+// error says what is wrong with the limits.
+func NewGuard(next engine.Caller, l Limits, m *telemetry.Metrics, logger *slog.Logger) (*Guard, error) {
 	l = l.withDefaults()
 	if err := l.validate(); err != nil {
 		return nil, fmt.Errorf("guard of the backends: %w", err)
 	}
-	return &Guard{next: next, limits: l, logger: logger, backends: map[string]*protected{}}, nil
+	return &Guard{next: next, limits: l, metrics: m, logger: logger, backends: map[string]*protected{}}, nil
 }
 
 // Do makes one attempt if there is a free place for it and its backend is not
-// known to be down.
-func (g *Guard) Do(ctx context.Context, r engine.Request) workflow.Outcome {
-	name := r.Call.Backend
+// known to be down. The time that it waits is the attempt's.
+func (g *Guard) Do(ctx context.Context, a engine.Attempt) workflow.Outcome {
+	ctx, end := g.record(ctx, a)
+	o := g.do(ctx, a)
+	end(o)
+	return o
+}
+
+func (g *Guard) do(ctx context.Context, a engine.Attempt) workflow.Outcome {
+	name, began := a.Call.Backend, time.Now()
 	b := g.backend(name)
-	ctx, cancel := context.WithTimeout(ctx, g.limits.CallTimeout)
-	defer cancel()
-	if err := b.places.AcquirePermitWithMaxWait(ctx, g.limits.CallTimeout/2); err != nil {
+	timeout := cmp.Or(a.Timeout, g.limits.CallTimeout)
+	if err := b.places.AcquirePermitWithMaxWait(ctx, timeout/2); err != nil {
 		code := codeBusy
 		if errors.Is(err, context.Canceled) {
 			code = codeCancelled
@@ -148,7 +162,8 @@ func (g *Guard) Do(ctx context.Context, r engine.Request) workflow.Outcome {
 	if !b.breaker.TryAcquirePermit() {
 		return g.refuse(name, b)
 	}
-	o := g.next.Do(ctx, r)
+	a.Timeout = timeout - time.Since(began)
+	o := g.next.Do(ctx, a)
 	b.record(ctx, o)
 	return o
 }
@@ -194,7 +209,7 @@ func (g *Guard) backend(name string) *protected {
 	}
 	limits := g.limits.Breaker
 	b := &protected{
-		places: bulkhead.New[any](uint(g.limits.Concurrency)),
+		places: bulkhead.New[any](uint(cmp.Or(g.limits.Own[name], g.limits.Concurrency))),
 		breaker: circuitbreaker.NewBuilder[any]().
 			WithFailureRateThreshold(limits.FailureRatio, uint(limits.MinCalls), limits.Window).
 			WithRandomDelay(limits.Delay, limits.Delay+limits.Delay/4).

@@ -28,7 +28,9 @@ type service struct {
 	hold    chan struct{}
 }
 
-func (s *service) Do(ctx context.Context, _ engine.Request) workflow.Outcome {
+func (s *service) Do(ctx context.Context, a engine.Attempt) workflow.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
 	s.calls.Add(1)
 	if s.hold != nil {
 		select {
@@ -55,7 +57,7 @@ func guard(t *testing.T, l Limits) (*Guard, *service, *bytes.Buffer) {
 	s := &service{}
 	s.answer(fine)
 	var log bytes.Buffer
-	g, err := NewGuard(s, l, slog.New(slog.NewTextHandler(&log, nil)))
+	g, err := NewGuard(s, l, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,8 +415,53 @@ func TestNewGuardRefusesBadLimits(t *testing.T) {
 		{Breaker: Breaker{MinCalls: -1}}, {Breaker: Breaker{Window: -1}}, {Breaker: Breaker{Delay: -1}}, {Breaker: Breaker{Probes: -1}},
 		{Breaker: Breaker{Delay: time.Second}},
 	} {
-		if _, err := NewGuard(&service{}, l, slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := NewGuard(&service{}, l, nil, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("accepted: %+v", l)
 		}
 	}
+}
+
+// Ensure a backend has as many places as it is given, and the others as many as all.
+func TestOwnConcurrency(t *testing.T) {
+	for name, places := range map[string]int{"b": 2, "other": 4} {
+		synctest.Test(t, func(t *testing.T) {
+			l := small
+			l.Own = map[string]int{"b": 2}
+			g, s, _ := guard(t, l)
+			s.hold = make(chan struct{})
+			var wg sync.WaitGroup
+			for range 6 {
+				a := put("{}")
+				a.Call.Backend = name
+				wg.Go(func() { g.Do(t.Context(), a) })
+			}
+			synctest.Wait()
+			if n := int(s.calls.Load()); n != places {
+				t.Errorf("%d calls to %s are under way, want %d", n, name, places)
+			}
+			close(s.hold)
+			wg.Wait()
+		})
+	}
+}
+
+// Ensure an attempt has its time once: what it waits for a place is not the call's.
+func TestWaitingIsPartOfTheAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s, _ := guard(t, Limits{Concurrency: 1})
+		s.hold = make(chan struct{})
+		first := put("{}")
+		first.Timeout = 3 * time.Second
+		var wg sync.WaitGroup
+		wg.Go(func() { g.Do(t.Context(), first) })
+		synctest.Wait()
+		began := time.Now()
+		second := put("{}")
+		second.Timeout = 8 * time.Second
+		wantOutcome(t, g.Do(t.Context(), second), workflow.RetryLater, workflow.EffectMaybe, "timeout")
+		if took := time.Since(began); took != second.Timeout {
+			t.Errorf("it took %v, want %v", took, second.Timeout)
+		}
+		wg.Wait()
+	})
 }

@@ -101,7 +101,7 @@ func (b *services) account(status string) {
 }
 
 func (b *services) do(call workflow.Call) workflow.Outcome {
-	return b.client.Do(b.t.Context(), engine.Request{
+	return b.client.Do(b.t.Context(), engine.Attempt{
 		TransactionID: b.in.TransactionID, OperationID: "op", Revision: b.in.Revision, Call: call,
 	})
 }

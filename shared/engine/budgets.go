@@ -10,7 +10,7 @@ import (
 
 // Budgets are the limits of the work on a transaction. All must be positive.
 type Budgets struct {
-	CallTimeout       time.Duration // one attempt of one call
+	CallTimeout       time.Duration // one attempt of one call, unless its step says otherwise
 	StepTimeout       time.Duration // the in-place attempts of one step
 	InvocationTimeout time.Duration // no call starts that could end after it
 	Lease             time.Duration // from a save to the end of the lease
@@ -56,13 +56,21 @@ func (b Budgets) validate() error {
 			errs = append(errs, fmt.Errorf("%s is not positive", name))
 		}
 	}
-	if b.Lease <= b.CallTimeout+LeaseMargin {
-		errs = append(errs, fmt.Errorf("lease of %s leaves no room for a call of %s and %s", b.Lease, b.CallTimeout, LeaseMargin))
-	}
-	if b.StepTimeout < b.CallTimeout || b.InvocationTimeout < b.StepTimeout {
-		errs = append(errs, fmt.Errorf("time-outs of call %s, step %s and invocation %s do not grow", b.CallTimeout, b.StepTimeout, b.InvocationTimeout))
+	if b.InvocationTimeout < b.StepTimeout {
+		errs = append(errs, fmt.Errorf("an invocation's time %s is shorter than a step's %s", b.InvocationTimeout, b.StepTimeout))
 	}
 	return errors.Join(errs...)
+}
+
+// validateCall tells whether a call of a step fits into the other budgets.
+func (b Budgets) validateCall(step string, call time.Duration) error {
+	switch {
+	case b.StepTimeout < call:
+		return fmt.Errorf("step %s: its call's time %s is longer than a step's %s", step, call, b.StepTimeout)
+	case b.Lease <= call+LeaseMargin:
+		return fmt.Errorf("step %s: a lease of %s leaves no room for its call of %s and %s", step, b.Lease, call, LeaseMargin)
+	}
+	return nil
 }
 
 // Limits returns the budgets that decisions depend on.

@@ -19,30 +19,30 @@ const (
 
 // attempt calls for one step in flight: a few times in place, as long as the
 // step, the invocation and the lease leave time for a whole call.
-func (s *session) attempt(ctx context.Context, step string, req Request) workflow.Finished {
+func (s *session) attempt(ctx context.Context, step string, a Attempt) workflow.Finished {
 	f := workflow.Finished{Step: step}
 	b := s.r.Budgets
 	end := earliest(s.r.Now().Add(b.StepTimeout), s.deadline, s.p.Lease.Until.Add(-LeaseMargin))
 	ctx = telemetry.With(ctx, slog.String(telemetry.KeyStep, step))
-	first := req.Attempt
-	for ctx.Err() == nil && !s.r.Now().Add(b.CallTimeout).After(end) {
-		req.Attempt = first + f.Attempts
-		f.Add(s.call(ctx, req))
+	first := a.Number
+	for ctx.Err() == nil && !s.r.Now().Add(a.Timeout).After(end) {
+		a.Number = first + f.Attempts
+		f.Add(s.r.Caller.Do(telemetry.With(ctx, slog.Int(telemetry.KeyAttempt, a.Number)), a))
 		o := f.Outcome
 		if o.Retry == workflow.RetryNone {
-			if req.Undo && s.p.Step(step).Effect == workflow.EffectMaybe {
+			if a.Undo && s.p.Step(step).Effect == workflow.EffectMaybe {
 				s.r.Log.InfoContext(ctx, "undone, whether it was done or not", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step)
 			}
 			break
 		}
-		s.logFailure(ctx, req, o)
+		s.logFailure(ctx, a, o)
 		if o.Retry == workflow.RetryNever || o.RetryAfter > 0 || f.Attempts == b.InPlaceAttempts ||
 			s.r.Pause(ctx, s.shortDelay(f.Attempts)) != nil {
 			break
 		}
 	}
-	if o := f.Outcome; req.Undo && (o.ShutOut() || o.Retry == workflow.RetryNever && o.Type != workflow.TypeCannotUndo) {
-		s.r.Log.WarnContext(ctx, "undo refused", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step, telemetry.KeyAttempt, req.Attempt,
+	if o := f.Outcome; a.Undo && (o.ShutOut() || o.Retry == workflow.RetryNever && o.Type != workflow.TypeCannotUndo) {
+		s.r.Log.WarnContext(ctx, "undo refused", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step, telemetry.KeyAttempt, a.Number,
 			telemetry.KeyStatus, o.Status, "type", o.Type, telemetry.KeyError, o.Message)
 	}
 	return f
@@ -51,20 +51,13 @@ func (s *session) attempt(ctx context.Context, step string, req Request) workflo
 // logFailure warns of what may need somebody's eyes. A service that said no, or
 // that it is busy, works as it should, and so does a limit on this side, which
 // refuses a call with a time to wait.
-func (s *session) logFailure(ctx context.Context, req Request, o workflow.Outcome) {
+func (s *session) logFailure(ctx context.Context, a Attempt, o workflow.Outcome) {
 	level := slog.LevelWarn
 	if o.Effect == workflow.EffectNo && (o.Status != 0 || o.RetryAfter > 0) {
 		level = slog.LevelInfo
 	}
-	s.r.Log.Log(ctx, level, "call failed", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, req.Step, telemetry.KeyOperation, req.OperationID,
-		telemetry.KeyAttempt, req.Attempt, "undo", req.Undo, telemetry.KeyStatus, o.Status, "type", o.Type, telemetry.KeyError, o.Message)
-}
-
-func (s *session) call(ctx context.Context, req Request) workflow.Outcome {
-	ctx = telemetry.With(ctx, slog.Int(telemetry.KeyAttempt, req.Attempt))
-	ctx, cancel := context.WithTimeout(ctx, s.r.Budgets.CallTimeout)
-	defer cancel()
-	return s.r.Caller.Do(ctx, req)
+	s.r.Log.Log(ctx, level, "call failed", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, a.Step, telemetry.KeyOperation, a.OperationID,
+		telemetry.KeyAttempt, a.Number, "undo", a.Undo, telemetry.KeyStatus, o.Status, "type", o.Type, telemetry.KeyError, o.Message)
 }
 
 // shortDelay is the pause behind the nth failure in place.

@@ -2,6 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"maps"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,7 +34,7 @@ func TestInPlaceRetries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := enginetest.New(t, single(), 1, nil)
 			n := 0
-			w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+			w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome {
 				n++
 				if n <= len(tc.answers) {
 					return &tc.answers[n-1]
@@ -55,7 +58,7 @@ func TestTimeRunsOut(t *testing.T) {
 	budgets := engine.DefaultBudgets()
 	w := enginetest.New(t, single(), 1, func(c *engine.Config) { c.Budgets.InPlaceAttempts = 100 })
 	start := w.Clock.Now()
-	w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome {
 		if spent := w.Clock.Now().Sub(start) + budgets.CallTimeout; spent > budgets.StepTimeout {
 			t.Errorf("a call that ends after %s, step time is %s", spent, budgets.StepTimeout)
 		}
@@ -68,7 +71,7 @@ func TestTimeRunsOut(t *testing.T) {
 
 	w = enginetest.New(t, fiveSteps(), 1, func(c *engine.Config) { c.Budgets.InvocationTimeout = 10 * time.Second })
 	start = w.Clock.Now()
-	w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome {
 		w.Clock.Advance(4 * time.Second) // a call that does not keep to its time
 		return nil
 	}
@@ -94,7 +97,7 @@ func TestNoCallWithoutLease(t *testing.T) {
 		}
 		return workflowtest.Pass
 	}
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		p := w.Store.Get("t")
 		if left := p.Lease.Until.Sub(w.Clock.Now()); left < engine.DefaultBudgets().CallTimeout+engine.LeaseMargin {
 			t.Errorf("call %s with %s of the lease left", req.Call.Path, left)
@@ -114,7 +117,7 @@ func TestStoppingHost(t *testing.T) {
 	w := world(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var calls atomic.Int32
-	w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome {
 		if calls.Add(1) == 2 { // both of the first stage are under way
 			stop()
 		}
@@ -130,4 +133,56 @@ func TestStoppingHost(t *testing.T) {
 	w.Backends.OnCall = nil
 	w.Settle()
 	wantState(t, w, workflow.Completed)
+}
+
+// Ensure a step's own call time-out goes with its calls, the longest one into what
+// an invocation has time for, and one that fits nowhere is refused at start.
+func TestCallTimeoutOfAStep(t *testing.T) {
+	slow := func(timeout time.Duration) *workflow.Definition {
+		d := fiveSteps()
+		d.Steps[2].CallTimeout = timeout
+		return d
+	}
+	budgets := engine.DefaultBudgets()
+	w := enginetest.New(t, slow(8*time.Second), 1, nil)
+	got := map[string]time.Duration{}
+	var mu sync.Mutex
+	w.Backends.OnCall = func(a engine.Attempt) *workflow.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		got[a.Step] = a.Timeout
+		return nil
+	}
+	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Settle()
+	want := map[string]time.Duration{"a": budgets.CallTimeout, "b": budgets.CallTimeout, "c": 8 * time.Second, "d": budgets.CallTimeout, "e": budgets.CallTimeout}
+	if !maps.Equal(got, want) {
+		t.Errorf("time-outs %v, want %v", got, want)
+	}
+
+	w = enginetest.New(t, slow(8*time.Second), 1, func(c *engine.Config) { c.Budgets.InvocationTimeout = 11 * time.Second })
+	w.Backends.OnCall = func(a engine.Attempt) *workflow.Outcome {
+		if a.Step == "a" {
+			w.Clock.Advance(4 * time.Second) // 7 s are left: c is another invocation's
+		}
+		return nil
+	}
+	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Step()
+	if p := wantState(t, w, workflow.Running); p.Step("c").Attempts != 0 || p.Lease.Runner != "" {
+		t.Errorf("c was called %d times, lease %v", p.Step("c").Attempts, p.Lease)
+	}
+	w.Settle()
+	wantState(t, w, workflow.Completed)
+
+	for timeout, why := range map[time.Duration]string{11 * time.Second: "longer than a step's", 56 * time.Second: "leaves no room"} {
+		c := w.Engine.Config
+		c.Definition = slow(timeout)
+		if timeout > 55*time.Second {
+			c.Budgets.StepTimeout, c.Budgets.InvocationTimeout = time.Minute, time.Minute
+		}
+		if _, err := engine.New(c); err == nil || !strings.Contains(err.Error(), "step c: ") || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want that step c's call %s", timeout, err, why)
+		}
+	}
 }

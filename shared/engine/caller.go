@@ -2,13 +2,14 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Request is one call of a workflow, with what the service needs to know to
+// Attempt is one call of a workflow, with what the service needs to know to
 // tell a repeat from something new.
-type Request struct {
+type Attempt struct {
 	TransactionID string
 	// OperationID is the operation that the call serves: the delivery, or the
 	// reschedule or cancel that was taken up.
@@ -16,17 +17,18 @@ type Request struct {
 	Revision    int
 	Call        workflow.Call
 	Undo        bool
-	// Step is whose call, or undo call, it is; Attempt counts those of all
+	// Step is whose call, or undo call, it is; Number counts those of all
 	// revisions and wakes, from 1.
-	Step    string
-	Attempt int
+	Step   string
+	Number int
+	// Timeout is how long the attempt may take in all. 0 leaves it to the caller.
+	Timeout time.Duration
 }
 
-// Caller makes calls. Do makes one attempt, bounded by the context's deadline,
-// and judges it; whatever goes wrong is in the outcome. The trace of the context
+// Caller makes calls. Do makes one attempt, bounded by its Timeout, and judges it; whatever goes wrong is in the outcome. The trace of the context
 // goes with it. It is safe for concurrent use.
 type Caller interface {
-	Do(ctx context.Context, req Request) workflow.Outcome
+	Do(ctx context.Context, a Attempt) workflow.Outcome
 }
 
 // Sender sends messages to queues, all or, with an error, an unknown part of
@@ -58,7 +60,7 @@ type work interface {
 	// Advance decides and marks what is to be called.
 	Advance(p *workflow.Progress, t workflow.Turn) error
 	// Call returns the call to be made for a step in flight.
-	Call(p *workflow.Progress, step string) Request
+	Call(p *workflow.Progress, step string) Attempt
 	// Record writes the results of all steps in flight.
 	Record(p *workflow.Progress, results []workflow.Finished, b workflow.Backoff, t workflow.Turn) error
 }

@@ -72,7 +72,7 @@ func TestDeadLettersAreForgottenByAResult(t *testing.T) {
 	w := newWorld(t)
 	abandon(t, w, 1)
 	down := 0
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if req.Undo || down == 0 {
 			return nil
 		}

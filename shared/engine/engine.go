@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,10 @@ type Config struct {
 
 // Engine is the work of the Schedule, Supervise, Sweep and dead-letter functions. It is
 // safe for concurrent use and keeps nothing between messages.
-type Engine struct{ Config }
+type Engine struct {
+	Config
+	longest time.Duration // of the steps' call time-outs
+}
 
 // New returns an engine, or an error that says all that is wrong with c.
 func New(c Config) (*Engine, error) {
@@ -70,10 +74,27 @@ func New(c Config) (*Engine, error) {
 		}
 	}
 	errs = append(errs, c.Budgets.validate())
+	r := &Engine{Config: c}
+	if c.Definition != nil {
+		for i := range c.Definition.Steps {
+			step := &c.Definition.Steps[i]
+			errs = append(errs, c.Budgets.validateCall(step.Name, r.callTimeout(step)))
+		}
+		r.longest = c.Definition.LongestCall(c.Budgets.CallTimeout)
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
-	return &Engine{Config: c}, nil
+	return r, nil
+}
+
+// callTimeout is how long an attempt of a step may take; nil is a step that the
+// definition no longer has.
+func (r *Engine) callTimeout(step *workflow.Step) time.Duration {
+	if step == nil {
+		return r.Budgets.CallTimeout
+	}
+	return cmp.Or(step.CallTimeout, r.Budgets.CallTimeout)
 }
 
 // Pause waits for d, or until the context ends and then returns its error.

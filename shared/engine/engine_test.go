@@ -80,7 +80,7 @@ func TestWritesOfAGoodRun(t *testing.T) {
 // of a runner carry its lease.
 func TestStartedBeforeCall(t *testing.T) {
 	w := world(t)
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		p := w.Store.Get("t")
 		s := p.Step(req.Call.Backend)
 		if s.State != workflow.StepStarted || !p.Lease.Live(w.Clock.Now()) || s.Attempts != 1 || req.Revision != 1 || req.OperationID != "op-1" {
@@ -124,7 +124,7 @@ func TestWishBesideTheRunner(t *testing.T) {
 		t.Run(during, func(t *testing.T) {
 			w := world(t)
 			wished := false
-			w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+			w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 				if req.Call.Backend == during && !wished {
 					wished = true
 					err := w.Engine.Schedule(context.Background(), w.Operation(workflow.OperationCancel, "t", "op-2", nil))
@@ -156,7 +156,7 @@ func TestWishBesideTheRunner(t *testing.T) {
 // and leaves the transaction to the other.
 func TestLeaseLost(t *testing.T) {
 	w := world(t)
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if req.Call.Backend == "hotel" {
 			err := w.Store.Change("t", func(p *workflow.Progress) {
 				p.Abandoned()
@@ -184,7 +184,7 @@ func TestLeaseLost(t *testing.T) {
 func TestForeignLease(t *testing.T) {
 	w := world(t)
 	e := w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
-	w.Backends.OnCall = func(engine.Request) *workflow.Outcome { return new(enginetest.Busy(time.Minute)) }
+	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome { return new(enginetest.Busy(time.Minute)) }
 	if err := w.Engine.Schedule(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func wakeOf(p *workflow.Progress) engine.Envelope {
 // a newer one and nothing would ever be done.
 func TestWakeBehindABacklog(t *testing.T) {
 	w := world(t)
-	w.Backends.OnCall = func(engine.Request) *workflow.Outcome { return new(enginetest.Busy(time.Second)) }
+	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome { return new(enginetest.Busy(time.Second)) }
 	w.Step()
 	first := wakeOf(wantState(t, w, workflow.Running))
 	for w.Store.Get("t").Sweeps < 6 {
@@ -82,7 +82,7 @@ func TestWakeOfALeaseThatWasRenewed(t *testing.T) {
 		}
 		return workflowtest.Pass
 	}
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		switch req.Call.Backend {
 		case "a": // a repeat of the operation sends the wake of the lease
 			if err := w.Engine.Schedule(context.Background(), deliver); err != nil {
@@ -137,7 +137,7 @@ func TestPauseBetweenSaveAndCall(t *testing.T) {
 			}
 			return workflowtest.Pass
 		}
-		w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+		w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome {
 			if p := w.Store.Get("t"); p.Lease.Until.Sub(w.Clock.Now()) < engine.LeaseMargin {
 				t.Errorf("pause %s: a call at %s, the lease ends at %s", pause, w.Clock.Now(), p.Lease.Until)
 			}
@@ -153,7 +153,7 @@ func TestPauseBetweenSaveAndCall(t *testing.T) {
 func TestRescheduleAtTheCompletion(t *testing.T) {
 	w := world(t)
 	wished := false
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		p := w.Store.Get("t")
 		if !p.Lease.Live(w.Clock.Now()) {
 			t.Errorf("a call without a lease: %v", p.Lease)

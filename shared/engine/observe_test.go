@@ -26,8 +26,8 @@ func TestAttemptsAndChangesAreTold(t *testing.T) {
 		}
 	})
 	var attempts []string
-	w.Backends.OnCall = func(r engine.Request) *workflow.Outcome {
-		attempts = append(attempts, fmt.Sprint(r.Step, " ", r.Attempt))
+	w.Backends.OnCall = func(r engine.Attempt) *workflow.Outcome {
+		attempts = append(attempts, fmt.Sprint(r.Step, " ", r.Number))
 		if len(attempts) < 5 {
 			return new(enginetest.Unavailable("x"))
 		}

@@ -37,7 +37,7 @@ func newUndoing(t *testing.T, answer workflow.Outcome) *undoing {
 		c.PutOff = func(_ context.Context, lasts time.Duration) { u.lasts = append(u.lasts, lasts) }
 		c.Log = slog.New(slog.NewJSONHandler(&u.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
-	u.Backends.OnCall = func(r engine.Request) *workflow.Outcome {
+	u.Backends.OnCall = func(r engine.Attempt) *workflow.Outcome {
 		if r.Undo {
 			return u.answer
 		}

@@ -23,7 +23,7 @@ func TestReceiveLostOperation(t *testing.T) {
 		wantState(t, w, workflow.Completed)
 	}
 	held := func(t *testing.T, w *enginetest.World) {
-		w.Backends.OnCall = func(engine.Request) *workflow.Outcome { return new(enginetest.Busy(time.Minute)) }
+		w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome { return new(enginetest.Busy(time.Minute)) }
 		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
 		w.Step()
 		until := w.Clock.Now().Add(time.Hour)

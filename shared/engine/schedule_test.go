@@ -23,7 +23,7 @@ func wake(n int) engine.Envelope {
 
 // later makes the backend unavailable, but for undo calls.
 func later(w *enginetest.World, backend string) {
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if req.Call.Backend == backend && !req.Undo {
 			return new(enginetest.Unavailable("down"))
 		}
@@ -228,7 +228,7 @@ func TestOperationsOnATransactionBeingUndone(t *testing.T) {
 	w.Settle()
 	w.Post(workflow.OperationCancel, "t", "op-2", nil)
 	asked := false
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if req.Undo && !asked {
 			asked = true
 			before := w.Store.Get("t")

@@ -98,23 +98,23 @@ func (s *session) turn(now, due time.Time, start bool) workflow.Turn {
 	return workflow.Turn{Now: now, Due: due, Start: start, Limits: s.r.Budgets.Limits()}
 }
 
-// hasTime reports whether a call that starts now would end in time.
+// hasTime reports whether any call that starts now would end in time.
 func (s *session) hasTime(ctx context.Context, now time.Time) bool {
-	return ctx.Err() == nil && !now.Add(s.r.Budgets.CallTimeout).After(s.deadline)
+	return ctx.Err() == nil && !now.Add(s.r.longest).After(s.deadline)
 }
 
 func (s *session) callAll(ctx context.Context) []workflow.Finished {
 	names := s.p.InFlight()
 	// The business makes its calls here, where a panic ends the invocation alone.
-	requests := make([]Request, len(names))
+	attempts := make([]Attempt, len(names))
 	for i, name := range names {
-		requests[i] = s.w.Call(s.p, name)
-		requests[i].Step, requests[i].Attempt = name, s.attempts(name)
+		attempts[i] = s.w.Call(s.p, name)
+		attempts[i].Step, attempts[i].Number, attempts[i].Timeout = name, s.attempts(name), s.r.callTimeout(s.r.Definition.Step(name))
 	}
 	results := make([]workflow.Finished, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
-		wg.Go(func() { results[i] = s.attempt(ctx, name, requests[i]) })
+		wg.Go(func() { results[i] = s.attempt(ctx, name, attempts[i]) })
 	}
 	wg.Wait()
 	return results

@@ -45,7 +45,7 @@ func TestSaveOfTheResultsFails(t *testing.T) {
 // an old one, and the one that is saved then has its MessageID, and is dropped.
 func TestWakeIsSavedBeforeItIsSent(t *testing.T) {
 	w := world(t)
-	w.Backends.OnCall = func(engine.Request) *workflow.Outcome { return new(enginetest.Busy(time.Minute)) }
+	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome { return new(enginetest.Busy(time.Minute)) }
 	w.Step()
 	if err := w.Store.Change("t", func(p *workflow.Progress) {
 		p.Take("another", w.Clock.Now().Add(time.Hour), engine.LeaseMargin)

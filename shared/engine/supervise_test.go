@@ -31,7 +31,7 @@ func wantStateOf(t *testing.T, w *enginetest.World, id string, state workflow.St
 
 // onUndo gives undo calls of a backend their outcome.
 func onUndo(w *enginetest.World, backend string, answer func() *workflow.Outcome) {
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if req.Undo && req.Call.Backend == backend {
 			return answer()
 		}

@@ -75,7 +75,7 @@ func retry(w *world) {
 }
 
 func refuse(w *world, calls ...string) {
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		for _, call := range calls {
 			if req.Call.Method+" "+req.Call.Path == call {
 				return new(enginetest.Refused(402, "no"))

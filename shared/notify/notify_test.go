@@ -197,7 +197,7 @@ func TestDeliveredBesideARunner(t *testing.T) {
 	w.deliver()
 	w.Post(workflow.OperationReschedule, "t", "op-2", []byte(`{"nights":5}`))
 	told := false
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if !told && req.Call.Backend == "payment" { // alone in its stage
 			told = true
 			if err := w.service.Handle(t.Context(), w.wake()); err != nil {

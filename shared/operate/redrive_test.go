@@ -142,7 +142,7 @@ func TestRedriveIntoTheWorkOfARunner(t *testing.T) {
 	w := newWorld(t)
 	e := w.keepMessage(engine.Envelope{TransactionID: "t", Wake: 1})
 	redriven := 0
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if req.Call.Backend == "payment" && redriven == 0 {
 			redriven++
 			if _, err := w.operate.Redrive(t.Context(), e.Source, e.ID, ada); err != nil {

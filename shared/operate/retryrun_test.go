@@ -19,7 +19,7 @@ import (
 // dead-lettered.
 func (w *world) deadLettered() *workflow.Progress {
 	w.t.Helper()
-	w.Backends.OnCall = func(engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome {
 		return &workflow.Outcome{Retry: workflow.RetryLater, Status: 503, Message: "not now"}
 	}
 	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
@@ -57,7 +57,7 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 		w.Clock.Advance(time.Second)
 	}
 	undone := false
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		undone = undone || req.Undo
 		return nil
 	}

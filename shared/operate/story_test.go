@@ -180,7 +180,7 @@ func TestRemainingIsWhatARetryUndoes(t *testing.T) {
 	left := w.story().Remaining
 	w.refused = false
 	var made []string
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		made = append(made, fmt.Sprintln(req.Call.Backend, req.Call.Method, req.Call.Path, req.OperationID, req.Revision))
 		return nil
 	}

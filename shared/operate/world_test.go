@@ -34,7 +34,7 @@ func newWorld(t *testing.T) *world {
 		Transactions: w.Store, Listing: listing{w.Store}, Quarantine: w.entries, Operations: w.Engine, Waker: w.Engine,
 		Definition: definition, Limits: w.Engine.Budgets.Limits(), Now: w.Clock.Now, Logger: slog.New(slog.DiscardHandler),
 	})
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if w.refused && req.Undo && req.Call.Backend == "hotel" {
 			return new(enginetest.Refused(405, "no way back"))
 		}

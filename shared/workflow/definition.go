@@ -41,6 +41,9 @@ type Step struct {
 	// are several they are undone in reverse order as well, and a refusal after
 	// one of them was undone leaves the transaction Stuck.
 	Pivot bool
+	// CallTimeout is how long a call of the step, or its undo call, may take. 0 means
+	// the system's own (CALL_TIMEOUT_SECONDS).
+	CallTimeout time.Duration
 	// Affected tells whether the step must be redone when the request changes.
 	// Nil means never.
 	Affected func(before, after json.RawMessage) bool

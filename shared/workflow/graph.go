@@ -32,6 +32,9 @@ func (d *Definition) Validate() error {
 		if s.Pivot && s.Undo == nil {
 			errs = append(errs, fmt.Errorf("step %q: a pivot without an undo", s.Name))
 		}
+		if s.CallTimeout < 0 {
+			errs = append(errs, fmt.Errorf("step %q: its call time-out is negative", s.Name))
+		}
 		seen[s.Name] = true
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -48,6 +51,16 @@ func (d *Definition) Step(name string) *Step {
 		}
 	}
 	return nil
+}
+
+// LongestCall returns the longest time that a call may take, where a step that says
+// nothing has the usual one.
+func (d *Definition) LongestCall(usual time.Duration) time.Duration {
+	longest := usual
+	for i := range d.Steps {
+		longest = max(longest, d.Steps[i].CallTimeout)
+	}
+	return longest
 }
 
 // ancestors returns the names of all steps that the step comes after, directly

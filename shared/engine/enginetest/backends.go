@@ -24,13 +24,13 @@ type Backends struct {
 	Gate *workflowtest.Gate
 	// OnCall, when set, is asked before each call, without a lock held. An
 	// outcome that it returns is the answer, and the service is not called.
-	OnCall func(req engine.Request) *workflow.Outcome
+	OnCall func(req engine.Attempt) *workflow.Outcome
 	// Answer is the result of a PUT; nil means {}.
-	Answer func(req engine.Request) json.RawMessage
+	Answer func(req engine.Attempt) json.RawMessage
 
 	mu      sync.Mutex
 	things  map[string]*thing
-	history []engine.Request
+	history []engine.Attempt
 }
 
 type thing struct {
@@ -47,7 +47,7 @@ func NewBackends(g *workflowtest.Gate) *Backends {
 }
 
 // Do makes one call.
-func (b *Backends) Do(ctx context.Context, req engine.Request) workflow.Outcome {
+func (b *Backends) Do(ctx context.Context, req engine.Attempt) workflow.Outcome {
 	if err := ctx.Err(); err != nil {
 		return workflow.Outcome{Retry: workflow.RetryLater, Type: "not-sent", Message: err.Error()}
 	}
@@ -70,7 +70,7 @@ func (b *Backends) Do(ctx context.Context, req engine.Request) workflow.Outcome 
 	return o
 }
 
-func (b *Backends) serve(req engine.Request) workflow.Outcome {
+func (b *Backends) serve(req engine.Attempt) workflow.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	it := b.things[req.Call.Path]

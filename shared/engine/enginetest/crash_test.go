@@ -78,7 +78,7 @@ var scenarios = []scenario{
 		begin: func(w *enginetest.World) {
 			w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
 			settleFirst(w)
-			w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+			w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 				if req.Call.Path == "payments/t" && strings.Contains(string(req.Call.Body), `"nights":5`) {
 					return new(enginetest.Refused(402, "too much"))
 				}
@@ -101,7 +101,7 @@ var scenarios = []scenario{
 
 func refuse(w *enginetest.World, call string, status int) {
 	before := w.Backends.OnCall
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if req.Call.Method+" "+req.Call.Path == call {
 			return new(enginetest.Refused(status, "no"))
 		}

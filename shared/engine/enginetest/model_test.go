@@ -56,7 +56,7 @@ type history struct {
 	away             string        // the service that gives no answer in time, to any call
 	dead             bool
 
-	late    []engine.Request // given up by their callers, not yet arrived
+	late    []engine.Attempt // given up by their callers, not yet arrived
 	posted  map[string][]workflow.Operation
 	owners  map[string]string   // by transaction, "" while callers are not known
 	foreign map[string][]string // operations of others than the owner
@@ -117,7 +117,7 @@ func newHistory(t *rapid.T) *history {
 	for _, step := range []string{"hotel", "flight", "payment"} {
 		h.refused[step] = rapid.IntRange(0, 9).Draw(t, "refuses "+step) == 9
 	}
-	h.w.Backends.Answer = func(req engine.Request) json.RawMessage { return fmt.Appendf(nil, `{"revision":%d}`, req.Revision) }
+	h.w.Backends.Answer = func(req engine.Attempt) json.RawMessage { return fmt.Appendf(nil, `{"revision":%d}`, req.Revision) }
 	h.w.Gate.Decide, h.w.Backends.OnCall = h.decide, h.call
 	h.w.Crashed = func() bool {
 		dead := h.dead
@@ -141,7 +141,7 @@ func (h *history) decide(string, int) workflowtest.Fate {
 }
 
 // call is what happens at the next call of the message in hand.
-func (h *history) call(req engine.Request) *workflow.Outcome {
+func (h *history) call(req engine.Attempt) *workflow.Outcome {
 	if h.dead {
 		return nil
 	}

@@ -34,7 +34,7 @@ func deliverTrip(w *enginetest.World) {
 func within(w *enginetest.World, call string, slow time.Duration, arrive func()) {
 	var arrived atomic.Bool // the calls of a stage are made side by side
 	before := w.Backends.OnCall
-	w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if req.Call.Method+" "+req.Call.Path == call && arrived.CompareAndSwap(false, true) {
 			w.Clock.Advance(slow)
 			arrive()
@@ -92,7 +92,7 @@ var arrivals = []arrival{
 	}, ""},
 	{"while a step waits", func(w *enginetest.World, arrive func()) {
 		busy := true
-		w.Backends.OnCall = func(req engine.Request) *workflow.Outcome {
+		w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 			if busy && req.Call.Path == "payments/t" && !req.Undo {
 				return new(enginetest.Busy(time.Minute))
 			}

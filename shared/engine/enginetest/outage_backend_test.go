@@ -52,7 +52,7 @@ func newOutage(t *testing.T, guarded bool, kind string, services ...string) *out
 		if !guarded {
 			return
 		}
-		guard, err := backendclient.NewGuard(c.Caller, backendclient.Limits{}, slog.New(slog.DiscardHandler))
+		guard, err := backendclient.NewGuard(c.Caller, backendclient.Limits{}, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func (o *outage) meets(path string) bool {
 
 // call counts a call that has come through, and refuses the connection if that
 // is how the outage shows. Some payments are declined.
-func (o *outage) call(req engine.Request) *workflow.Outcome {
+func (o *outage) call(req engine.Attempt) *workflow.Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.meets(req.Call.Path) {

@@ -31,7 +31,7 @@ type chaos struct {
 	on    bool
 	dead  bool // the process that is running now has died
 	calls map[string]int
-	late  []engine.Request // given up by their callers, not yet arrived
+	late  []engine.Attempt // given up by their callers, not yet arrived
 
 	nested sync.Mutex // held by the call during which another process works
 }
@@ -76,7 +76,7 @@ func (c *chaos) crashed() bool {
 
 // call is what happens around a call: a refusal, an outage, a call so slow that
 // its lease runs out, and another process at work at the same time.
-func (c *chaos) call(req engine.Request) *workflow.Outcome {
+func (c *chaos) call(req engine.Attempt) *workflow.Outcome {
 	c.mu.Lock()
 	name := req.Call.Method + " " + req.Call.Path
 	c.calls[name]++
@@ -155,7 +155,7 @@ func randomLife(t *testing.T, seed uint64, ends map[workflow.State]int) {
 	w := enginetest.New(t, d, seed, nil)
 	c := &chaos{seed: seed, w: w, on: true, calls: map[string]int{}}
 	// Every revision has a result of its own, which the next steps are made of.
-	w.Backends.Answer = func(req engine.Request) json.RawMessage {
+	w.Backends.Answer = func(req engine.Attempt) json.RawMessage {
 		return fmt.Appendf(nil, `{"revision":%d}`, req.Revision)
 	}
 	w.Gate.Decide, w.Backends.OnCall, w.Crashed, w.Shuffle = c.fate, c.call, c.crashed, true

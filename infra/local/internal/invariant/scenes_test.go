@@ -70,7 +70,7 @@ func (w *world) oneAfterTheOther() {
 		Hash: workflow.Hash(workflow.OperationDeliver, "keyed", request), AcceptedAt: w.Clock.Now(),
 	}, ingest.Request{ID: "never-answered", TransactionID: "never-answered", Operation: workflow.OperationDeliver})
 	var lost sync.Map
-	w.lost = func(r engine.Request) bool {
+	w.lost = func(r engine.Attempt) bool {
 		_, before := lost.LoadOrStore(r.Call.Method+r.Call.Path, true)
 		return !before
 	}
@@ -171,7 +171,7 @@ func (w *world) changes() {
 	w.accept(workflow.OperationReschedule, "refused-change", delivery.Change{DeliverBy: new(w.Clock.Now().Add(-time.Hour))})
 	w.Settle()
 	w.deliver("put-back", nil)
-	w.answer = func(r engine.Request) int {
+	w.answer = func(r engine.Attempt) int {
 		if r.TransactionID == "put-back" && r.Revision == 2 && r.Call.Backend == delivery.StepDelivery {
 			return http.StatusConflict
 		}
@@ -187,14 +187,14 @@ func (w *world) changes() {
 // drone, and before it; one that is changed once more; and one whose change took
 // effect without an answer.
 func (w *world) left(change delivery.Change) {
-	w.answer = func(r engine.Request) int {
+	w.answer = func(r engine.Attempt) int {
 		if r.Revision == 2 && r.Call.Backend == delivery.StepDelivery || r.Revision == 3 && r.Call.Backend == delivery.StepDrone ||
 			r.Revision == 3 && r.TransactionID == "left-before" {
 			return http.StatusConflict
 		}
 		return 0
 	}
-	w.lost = func(r engine.Request) bool {
+	w.lost = func(r engine.Attempt) bool {
 		return r.TransactionID == "left-unknown" && r.Revision == 2 && r.Call.Backend == delivery.StepDrone
 	}
 	for _, id := range []string{"left", "left-before", "left-and-changed", "left-unknown"} {
@@ -214,7 +214,7 @@ func (w *world) left(change delivery.Change) {
 func (w *world) unfinished() {
 	ids := []string{"stuck", "given-up", "retried"}
 	refuse := true
-	w.answer = func(r engine.Request) int {
+	w.answer = func(r engine.Attempt) int {
 		if refuse && r.Undo && slices.Contains(ids, r.TransactionID) {
 			return http.StatusForbidden
 		}

@@ -48,8 +48,8 @@ type world struct {
 	// answer, when it returns a status, is the answer to a call that is not
 	// made; lost calls are made and get no answer. Both are called from several
 	// goroutines.
-	answer func(engine.Request) int
-	lost   func(engine.Request) bool
+	answer func(engine.Attempt) int
+	lost   func(engine.Attempt) bool
 
 	snapshot   scene // the part that the clients know
 	operations int
@@ -91,7 +91,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // Do implements engine.Caller on the backends' routes.
-func (w *world) Do(ctx context.Context, r engine.Request) workflow.Outcome {
+func (w *world) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
 	if w.answer != nil {
 		if status := w.answer(r); status != 0 {
 			return outcome(status, nil)
