@@ -1,7 +1,7 @@
-// Command mutants puts small faults into copies of the source, one at a time, and
-// shows which test, or which run of chaos, kills each. It fails if one survives the
-// tests, or more than one in four survive chaos, or if one does not apply any more or
-// does not compile.
+// Command mutants puts small faults into copies of the source, one at a time,
+// and shows which test, or which run of chaos, kills each. It fails if a mutant
+// survives the tests, no longer applies or does not compile, or if more than
+// one in four survive chaos.
 package main
 
 import (

@@ -1,10 +1,10 @@
-// Package business says what a business tells the system of itself: what
-// clients may ask for, the steps of a transaction, the services behind the
+// Package business has the types in which a business describes itself: the
+// requests of clients, the steps of a transaction, the services behind the
 // steps, and their settings. Everything else (accepting, the workflow's engine,
 // the local runtime) works on a Business value and knows no step, field or
-// service by name. Which business it is says package chosen.
+// service by name. Package chosen names the business.
 //
-// The package holds types and what is needed to read settings. It opens nothing.
+// The package holds types and reads settings. It opens nothing.
 package business
 
 import (

@@ -1,5 +1,5 @@
-// Package chosen says which business this app runs. Its one file is the only one
-// outside the business that names it: another business takes its place here.
+// Package chosen says which business this app runs. No other file outside the
+// business names it: to run another business, replace this file.
 package chosen
 
 import (

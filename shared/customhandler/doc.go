@@ -5,11 +5,11 @@
 // which hosts know since mid-2025; with enableForwardingHttpRequest beside it
 // older ones do, too, where they would answer every request with an empty 500).
 //
-// What the protocol makes of a mistake is harsh, and this package is shaped by
-// it: an empty answer hangs an invocation until functionTimeout; a timed-out
-// invocation costs the whole process; an exit code of 0 leaves a host without
-// a handler. Sources: Microsoft Learn, "Azure Functions custom handlers", and
-// the host's source (Azure/azure-functions-host, Workers/Http).
+// The protocol punishes mistakes, which shapes this package: an empty answer
+// hangs an invocation until functionTimeout; a timed-out invocation costs the
+// whole process; an exit code of 0 leaves a host without a handler. Sources:
+// Microsoft Learn, "Azure Functions custom handlers", and the host's source
+// (Azure/azure-functions-host, Workers/Http).
 //
 // Reading order: invocation.go (what arrives), value.go (its encodings),
 // event.go (how an event is handled), web.go (the same for HTTP), server.go.

@@ -238,7 +238,7 @@ func TestRules(t *testing.T) {
 		"NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_":                                  {"NOTIFY_SIGNING_KEY_PREVIOUS", "verysecret"},
 		"AUTH_MODE entra needs AUTH_ISSUER":                                          {"AUTH_MODE", "entra", "AUTH_AUDIENCE", "a"},
 		"AUTH_MODE entra needs AUTH_AUDIENCE":                                        {"AUTH_MODE", "entra", "AUTH_ISSUER", "https://login.example.com"},
-		"ID_KEYS must be keys separated by commas":                                           {"ID_KEYS", "1.verysecret"},
+		"ID_KEYS must be keys separated by commas":                                   {"ID_KEYS", "1.verysecret"},
 		"AUTH_MODE other than off needs ID_KEYS":                                     {"AUTH_MODE", "keys"},
 		"LATER_MAX_SECONDS (5m0s) must be less than NOTIFY_HOURS":                    {"NOTIFY_HOURS", "0.05"},
 		"NOTIFY_HOURS (720h0m0s) must be less than DOCUMENT_TTL_DAYS":                {"NOTIFY_HOURS", "720"},

@@ -1,6 +1,6 @@
-// Package authtest has what tests of identities need, over the real protocols: an
-// issuer of tokens with its OpenID configuration and its keys, and the endpoint
-// at which App Service gives tokens to an app's identity.
+// Package authtest serves tests of identities over the real protocols: an
+// issuer of tokens with its OpenID configuration and keys, and the endpoint
+// where App Service gives tokens to an app's identity.
 package authtest
 
 import (

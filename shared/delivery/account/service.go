@@ -1,5 +1,5 @@
 // Package account is the backend of the customers: who they are, and whether
-// they may order. An account is not an effect of a transaction.
+// they may order. No transaction creates an account.
 package account
 
 import (

@@ -1,6 +1,6 @@
-// Package deliveries is the backend of the deliveries: what a customer sees of a
-// package on its way. Where it is follows from the drone's schedule and the
-// clock; nothing has to report it.
+// Package deliveries is the backend of the deliveries: what a customer sees of
+// a package on its way. The package's position follows from the drone's
+// schedule and the clock; nothing has to report it.
 //
 // Reading order: content.go (what is kept), stage.go (where it is), service.go
 // (the rules), http.go and track.go (the contract).

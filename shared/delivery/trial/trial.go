@@ -1,6 +1,6 @@
-// Package trial is what the proof of the delivery business needs to know of it:
+// Package trial tells the proof what it needs to know of the delivery business:
 // sample requests, where the effects of the steps are, and the rules over its
-// records. The shipped handler does not hold it.
+// records. The shipped handler does not contain it.
 //
 // Reading order: trial.go (the value), samples.go, world.go (what the rules look
 // at), then the rules: customers.go, schedules.go, flights.go, flown.go (of the

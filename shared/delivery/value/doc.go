@@ -1,3 +1,3 @@
-// Package value holds the values that a delivery request and the backends have
-// in common: locations, and the kinds of packages and confirmations. It is pure.
+// Package value holds the values that delivery requests and backends share:
+// locations, and the kinds of packages and confirmations. It is pure.
 package value

@@ -1,5 +1,5 @@
-// Package enginetest runs Schedule, Supervise and Sweep against services,
-// store and queues in memory, on a clock that only moves when it is told to.
+// Package enginetest runs Schedule, Supervise and Sweep against services, store
+// and queues in memory, on a clock that moves only on command.
 package enginetest
 
 import (

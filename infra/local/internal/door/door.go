@@ -1,8 +1,8 @@
-// Package door keeps web pages away from what listens on a developer's machine.
-// A browser there lets any page send requests to local ports, and a name that a
-// page's owner binds to 127.0.0.1 (DNS rebinding) makes them the page's own
-// origin. So a listener serves only requests that name it as its own clients do,
-// and none that a page of another origin began.
+// Package door keeps web pages away from listeners on a developer's machine. A
+// browser there lets any page send requests to local ports, and a page's owner
+// can point a name at 127.0.0.1 (DNS rebinding), which makes those ports the
+// page's own origin. So a listener serves only requests that name it as its own
+// clients do, and that no page of another origin sent.
 package door
 
 import (

@@ -1,25 +1,23 @@
 // Package effect kills a handler when one of its effects arrives: before the
-// effect is done, or after it and before it is answered. So a handler dies at
-// every place between two effects, and knows nothing of it.
+// effect is done, or after it and before its answer. So a handler dies at every
+// place between two effects, without hooks in its code.
 //
 // An effect is a write of an item, a transfer to a queue or a hub, a call of a
-// function, a notice. What serves it asks its [Watch], with the name of the
-// effect and of the client: handlers say who they are ([telemetry.Process], by
-// the user agent of all their clients), and nobody else counts: neither the
-// hosts, nor other clients, nor who checks the result.
+// function, a notice. The emulator that serves the effect asks its [Watch],
+// with the names of the effect and the client: handlers say who they are
+// ([telemetry.Process], by the user agent of all their clients). Effects of
+// hosts, other clients and the checker do not count.
 //
-// Which effects of a handler are its last, a plan says: a file, so that all
-// processes of a run go by the same one, from their first moment on, and so that
-// whoever watches can write another at any time. Deaths are noted in a second
-// file, which outlives the runtime. A handler that is to die is killed, and the
-// effect is held, undone or unanswered, until the handler's process is gone and
-// the connection on which the effect came has ended. A connection that stays
-// belongs to a process that has not been killed: then another one was, and the
-// file says so.
+// A plan says at which effects handlers die. The plan is a file, so that all
+// processes of a run share it from the start, and so that the driver can write
+// a new one at any time. A second file, which outlives the runtime, notes the
+// deaths. The effect of a killed handler is held, undone or unanswered, until
+// the handler's process is gone and the effect's connection has ended. If the
+// connection stays, another process was killed, and the file says so.
 //
-// Each transfer on the wire is an effect, a batch is one, and what an SDK repeats
-// is one each time. An effect that changed nothing, such as a repeated message
-// that duplicate detection drops, is not asked for behind it.
+// Each transfer on the wire is an effect, a batch is one effect, and each
+// repeat of an SDK is another. An effect that changed nothing, such as a
+// repeated message that duplicate detection drops, has no point after it.
 //
 // Reading order: effect.go (names), plan.go (the files), watch.go (the
 // decision), death.go (the kill).

@@ -3,9 +3,10 @@
 // partition, and which reader may read.
 //
 // It is pure: nothing here starts a goroutine, does I/O, waits or has a clock.
-// No type is safe for concurrent use. A [Partition] returns what is to be kept
-// as a [Change]; who stores every Change in order can rebuild an equal
-// Partition with [Load], and reads the bodies of events from there.
+// No type is safe for concurrent use. A [Partition] returns the records to keep
+// as a [Change]; a caller that stores every Change in order can rebuild an
+// equal Partition with [Load], and reads the bodies of events from its own
+// store.
 //
 // Appending has two steps: Append gives events their numbers, Commit makes them
 // readable. Between the two the caller stores the Change, so that no reader

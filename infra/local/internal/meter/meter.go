@@ -1,6 +1,5 @@
-// Package meter measures what processes take of the machine: CPU time and
-// memory. It reads /proc, so it measures on Linux alone; elsewhere every function
-// returns ErrUnsupported.
+// Package meter measures the CPU time and memory of processes. It reads /proc,
+// so it works only on Linux; elsewhere every function returns ErrUnsupported.
 package meter
 
 import (

@@ -1,5 +1,5 @@
 // Package ops is the operators' command: a client of the function Operations,
-// and what people are shown of its answers.
+// and the display of its answers.
 package ops
 
 import (

@@ -3,14 +3,13 @@
 // root, so functions/<Name>/function.json becomes <Name>/function.json there,
 // beside host.json and the handler's binary.
 //
-// The folder for this machine and the one for Azure differ only in what the
-// binary is built for, in local.settings.json and .funcignore, and, where tokens
-// are checked (Entra), in the authLevel of the HTTP functions.
+// The folders for this machine and for Azure differ only in the binary's
+// target, in local.settings.json and .funcignore, and, with tokens (Entra), in
+// the authLevel of the HTTP functions.
 //
-// What is staged for Azure depends on the project alone: staged again, it is the
-// same byte for byte. File modes don't depend on the umask. They matter in Azure:
-// azd keeps them in its zip, and the host starts no handler without an execute
-// bit.
+// The folder for Azure depends only on the project: staging again gives the
+// same bytes. File modes do not depend on the umask. They matter in Azure: azd
+// keeps them in its zip, and the host starts no handler without an execute bit.
 package stage
 
 import (

@@ -1,18 +1,17 @@
 // Package store keeps what the emulators must not forget: one ordered map from
 // keys to values, changed by batches that take effect whole or not at all.
 //
-// The emulators hand every change to the store before they acknowledge it. They
-// keep in memory what they look for things by, read all of it back once, when
-// they start, and leave the contents to the store. So the store decides alone how
-// durable an acknowledgement is, and where contents lie: [Disk] survives kill -9
-// and power cuts and has its values on disk, [Memory] serves as long as the
-// process lives.
+// The emulators hand every change to the store before they acknowledge it. In
+// memory they keep only indexes, which they read back once at the start; the
+// contents stay in the store. So the store alone decides how durable an
+// acknowledgement is, and where contents lie: [Disk] survives kill -9 and power
+// cuts and has its values on disk, [Memory] lives as long as the process.
 //
-// A Disk is a folder with a log of commits and a label (see disk_label.go). Each
-// commit has a number. Opening checks, before anything is changed, that the
-// numbers have no gap up to the one that the label has as acknowledged; what lies
-// behind it in the log, torn by the last stop, is dropped, and reported. So
-// something that was acknowledged is there or its loss is an error, never silent.
+// A Disk is a folder with a log of commits and a label (see disk_label.go).
+// Each commit has a number. Before it changes anything, opening checks that the
+// numbers have no gap up to the last one that the label calls acknowledged; a
+// torn rest of the log behind it is dropped and reported. So acknowledged data
+// is there, or its loss is an error, never silent.
 //
 // Reading order: store.go, memory.go; disk.go (opening, reading, closing),
 // disk_commit.go (group commit), disk_log.go (the segments of the log, and how

@@ -2,11 +2,11 @@
 // more instances of the Functions host that run the staged app against them.
 // The command line and the end-to-end tests start the same value.
 //
-// Reading order: system.go (all of it), emulators.go, elsewhere.go (services that
-// are none of ours), instance.go and shift.go (a host, and the one that takes its
-// place), split.go (two apps, as in Azure), acts.go (what is done to hosts on
-// purpose), admin.go and follow.go (the plan of it, for several processes),
-// profile.go and recovery.go (how long getting over it takes).
+// Reading order: system.go (all of it), emulators.go, elsewhere.go (services
+// that aren't ours), instance.go and shift.go (a host, and the one that takes
+// its place), split.go (two apps, as in Azure), acts.go (faults of hosts),
+// admin.go and follow.go (their plan, for several processes), profile.go and
+// recovery.go (how long recovery takes).
 package system
 
 import (

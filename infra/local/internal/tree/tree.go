@@ -1,6 +1,6 @@
-// Package tree runs a command that serves, with all the processes that it starts,
-// as one thing that can be stopped, killed, and started again. A tree dies with
-// the process that has started it.
+// Package tree runs a serving command and all its processes as one unit that
+// can be stopped, killed, and started again. A tree dies with the process that
+// started it.
 package tree
 
 import (

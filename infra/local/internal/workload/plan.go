@@ -1,6 +1,6 @@
-// Package workload is the demo's client: it plans requests from a seed and from the
-// samples of a business's trial, sends them as any HTTP client would, follows each
-// to its end, and holds what it saw against what it planned.
+// Package workload is the demo's client: it plans requests from a seed and from
+// the samples of a business's trial, sends them as any HTTP client would,
+// follows each to its end, and compares what it saw with the plan.
 package workload
 
 import (

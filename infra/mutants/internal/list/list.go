@@ -1,5 +1,5 @@
-// Package list is the list of the mutants. A mutant whose place in the source has
-// changed is mended here, together with that change: its test says which.
+// Package list is the list of the mutants. A change in the source that moves a
+// mutant's place also mends the mutant here; the test names it.
 package list
 
 import (

@@ -1,10 +1,9 @@
-// Package mutant is about small faults that are put into copies of the source on
-// purpose: what they are, and how the go command builds with one. The tests, or a
-// run of chaos, are to notice each of them; one that nobody notices shows what is
-// not proven.
+// Package mutant describes small deliberate faults in copies of the source, and
+// builds with one of them. The tests, or a run of chaos, should notice each
+// mutant; an unnoticed one shows a gap in the proof.
 //
-// A fault is laid over the source by the go command's flag -overlay. No file of the
-// project is written, so that any number of them can be tried at the same time.
+// The go command's flag -overlay lays a fault over the source. No file of the
+// project changes, so any number of mutants can be tried at the same time.
 package mutant
 
 import (

@@ -1,5 +1,5 @@
-// Package payload encodes what the Functions host posts to a custom handler
-// and decodes what the handler answers. It is pure: no network, no clock.
+// Package payload encodes the Functions host's posts to a custom handler and
+// decodes the handler's answers. It is pure: no network, no clock.
 //
 // The encodings are those of the real host, with their sharp edges: strings
 // are JSON twice, numbers are strings, dates lose their fraction and zone, and

@@ -8,7 +8,8 @@
 // stops the host, stop is SIGKILL without a warning.
 //
 // Deviation: the handler has its own process group, so that Ctrl-C in a
-// terminal reaches the host alone, and what it started is killed with it.
+// terminal reaches only the host, and the handler's children are killed with
+// it.
 package process
 
 import (

@@ -1,4 +1,4 @@
-// Package stagetest has a project that is staged in no time.
+// Package stagetest has a small project that stages at once.
 package stagetest
 
 import (
