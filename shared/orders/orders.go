@@ -3,9 +3,6 @@
 // and sends a mail, which nobody can undo. It proves that another business needs
 // nothing but its own folder. The shipped handler does not hold it: its tests
 // build the handler and the tool with the two chosen files replaced.
-//
-// Reading order: orders.go (the value), request.go (what clients ask for),
-// steps.go (the workflow); a backend a folder; trial (what its proof needs).
 package orders
 
 import (

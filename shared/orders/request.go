@@ -17,6 +17,8 @@ type Request struct {
 	Address  string `json:"address"`
 	Country  string `json:"country"` // two letters
 	Mail     string `json:"mail"`
+	// MailAt is when the mail is sent at the earliest, which ends all changes.
+	MailAt time.Time `json:"mailAt,omitzero"`
 }
 
 func parse(data []byte, _ business.Values, _ time.Time) (business.Request, error) {
@@ -27,6 +29,7 @@ func parse(data []byte, _ business.Values, _ time.Time) (business.Request, error
 		Address  *string  `json:"address"`
 		Country  *string  `json:"country"`
 		Mail     *string  `json:"mail"`
+		MailAt   *string  `json:"mailAt"`
 	}
 	faults, err := problem.DecodeAll(data, &body)
 	if err != nil {
@@ -37,6 +40,9 @@ func parse(data []byte, _ business.Values, _ time.Time) (business.Request, error
 		Quantity: quantity(faults, body.Quantity),
 		Address:  text(faults, "/address", body.Address, 200), Country: text(faults, "/country", body.Country, 2),
 		Mail: text(faults, "/mail", body.Mail, 200),
+	}
+	if body.MailAt != nil {
+		r.MailAt = faults.Time("/mailAt", body.MailAt)
 	}
 	if err := faults.Err(); err != nil {
 		return business.Request{}, err

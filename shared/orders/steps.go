@@ -15,12 +15,7 @@ import (
 )
 
 // The steps, which are also the names of the backends that they call.
-const (
-	StepStock    = "stock"
-	StepPayment  = "payment"
-	StepShipment = "shipment"
-	StepMail     = "mail"
-)
+const StepStock, StepPayment, StepShipment, StepMail = "stock", "payment", "shipment", "mail"
 
 // steps returns the definition of an order: stock → payment → shipment → mail.
 func steps() workflow.Definition {
@@ -58,7 +53,8 @@ func ship(in workflow.Input) workflow.Call {
 }
 
 func send(in workflow.Input) workflow.Call {
-	return put(StepMail, "mails/", in, mail.Ask{To: read(in.Request).Mail})
+	r := read(in.Request)
+	return put(StepMail, "mails/", in, mail.Ask{To: r.Mail, At: r.MailAt})
 }
 
 func put(backend, path string, in workflow.Input, ask any) workflow.Call {

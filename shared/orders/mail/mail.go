@@ -13,9 +13,13 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
+// TooEarly puts a mail off until it is to be sent.
+var TooEarly = problem.Type{ID: "too-early", Status: 429, Title: "The mail is not to be sent yet"}
+
 // Ask is what a transaction asks for.
 type Ask struct {
-	To string `json:"to"`
+	To string    `json:"to"`
+	At time.Time `json:"at,omitzero"` // not before
 }
 
 // Mail is one that was sent.
@@ -42,6 +46,11 @@ func Backend(name string) business.Backend {
 
 // Put sends a mail, once: a later revision sends none.
 func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (record.Record[Mail], record.Change, error) {
+	if wait := ask.At.Sub(s.Keeper.Now()); wait > 0 {
+		early := problem.New(TooEarly, "it is to be sent at %s", ask.At.Format(time.RFC3339))
+		early.RetryAfter = wait
+		return record.Record[Mail]{}, "", early
+	}
 	hash, err := record.Hash(ask)
 	if err != nil {
 		return record.Record[Mail]{}, "", err
@@ -79,7 +88,7 @@ type View struct {
 
 func show(rec record.Record[Mail]) View { return View{rec.ID, rec.Content} }
 
-// Endpoints is the contract: GET 200 or 404; PUT 201, 200 for a repeat, 409 or 410 by
+// Endpoints is the contract: GET 200 or 404; PUT 201, 200 for a repeat, 429 too-early, 409 or 410 by
 // the rules of package record; DELETE 204 before the mail was sent, and 409
 // cannot-be-undone after.
 func (s *Service) Endpoints() []business.Endpoint {
@@ -92,10 +101,14 @@ func (s *Service) Endpoints() []business.Endpoint {
 
 type body struct {
 	To *string `json:"to"`
+	At *string `json:"at"`
 }
 
 func (b body) ask() (Ask, error) {
 	var faults problem.Faults
 	ask := Ask{To: faults.Text("/to", b.To, 200)}
+	if b.At != nil {
+		ask.At = faults.Time("/at", b.At)
+	}
 	return ask, faults.Err()
 }

@@ -17,6 +17,8 @@ func TestContract(t *testing.T) {
 	routes := func(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
 	sent := `{"id":"t","to":"ann@example.com","sentAt":"2026-11-22T12:00:00Z"}`
 	recordtest.Contract(t, routes, []recordtest.Call{
+		{Name: "too early", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com","at":"2026-11-22T12:00:09Z"}`,
+			Status: 429, Answer: "too-early", RetryAfter: "9"},
 		{Name: "send", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com"}`, Status: 201, Answer: sent},
 		{Name: "repeat", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com"}`, Status: 200, Answer: sent},
 		{Name: "later revision", Method: "PUT", Path: "/mails/t", Transaction: "t", Revision: "2", Body: `{"to":"ann@example.com"}`, Status: 200, Answer: sent},

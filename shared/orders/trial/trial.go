@@ -109,6 +109,9 @@ func draw(with func(*orders.Request)) func(trial.Draw) any {
 			Country:  []string{"DE", "FR", "US"}[d.Random.IntN(3)],
 			Mail:     d.Name + "@example.com",
 		}
+		if d.Wait > 0 {
+			r.MailAt = d.At.Add(d.Wait).UTC().Truncate(time.Second)
+		}
 		if with != nil {
 			with(&r)
 		}
