@@ -192,6 +192,10 @@ func TestPlanStages(t *testing.T) {
 			t.Errorf("%s at %v", s.Name, s.At)
 		}
 	}
+	c.Encore = 0
+	if none := planOf(t, c.encore(start)); len(none) > 0 {
+		t.Errorf("%d requests in a run without an encore", len(none))
+	}
 }
 
 // Ensure that small plans have every kind, too.
