@@ -1,5 +1,5 @@
-// Package failure says what kind of failure an error is. The adapter or the
-// client that sees a failure decides it, once; everyone above only asks KindOf.
+// Package failure says what kind of failure an error is. The adapter or client
+// that sees the failure decides once; its callers only ask KindOf.
 package failure
 
 import (

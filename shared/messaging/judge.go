@@ -1,9 +1,8 @@
-// Package messaging is the adapter to Azure's two messaging services, whose SDKs
-// both speak AMQP 1.0: it puts events into an Event Hubs hub (Producer), reads
-// again what the trigger has skipped (Reader), and sends messages to Service Bus
-// queues (Sender). What an error means is judged in one place (judge.go), with
-// what only one of the services says beside it (eventhubs_failure.go,
-// servicebus_failure.go).
+// Package messaging is the adapter to Azure's two messaging services, whose
+// SDKs both speak AMQP 1.0: it puts events into an Event Hubs hub (Producer),
+// rereads events that the trigger skipped (Reader), and sends messages to
+// Service Bus queues (Sender). One place judges errors (judge.go), with each
+// service's own errors beside it (eventhubs_failure.go, servicebus_failure.go).
 package messaging
 
 import (

@@ -1,6 +1,6 @@
-// Package mint makes the ids that this system gives out, and tells them from
-// all others without a look-up: by a code that only who has the key can make (a
-// MAC). So nobody chooses such an id or foretells one.
+// Package mint makes this system's own ids, and tells them from all others
+// without a look-up: by a code that takes the key to make (a MAC). So nobody
+// can choose or foretell such an id.
 package mint
 
 import (

@@ -1,9 +1,9 @@
 // Package notify tells a receiver that a transaction has come to rest, in a
-// final state or Stuck. The notices wait in the outbox of the transaction's
-// document, where the save that ended it has put them; a message of the queue
-// notifications asks for their delivery. So a notice is sent at least once, the
-// notices of one transaction in their order, and the workflow waits for none of
-// it: whatever becomes of the message, Sweep finds an outbox that is overdue.
+// final state or Stuck. The save that ends a transaction puts a notice into the
+// outbox of its document; a message of the queue notifications asks for
+// delivery. So a notice is sent at least once, the notices of one transaction
+// go out in order, and the workflow never waits: if the message is lost, Sweep
+// finds the overdue outbox.
 //
 // Reading order: notify.go (one message), outbox.go (what is written), event.go
 // (what is sent), webhook.go with gate.go (the receiver behind an HTTP endpoint),

@@ -1,14 +1,13 @@
-// Package operate is what operators do: look at the transactions that are open
-// or Stuck, retry or give up what is Stuck, and decide about what is in
-// quarantine.
+// Package operate is what operators do: look at open and Stuck transactions,
+// retry Stuck ones or give them up, and decide about the quarantine.
 //
-// Each act says who and why, and is on record before it takes effect: in the
-// transaction's history, or in the quarantine's entry. A wake is saved before it
-// is sent, so that Sweep finds it if it never is. Repeating an act whose answer
-// was lost is harmless.
+// Each act says who and why, and is recorded before it takes effect: in the
+// transaction's history, or in the quarantine's entry. A wake is saved before
+// it is sent, so that Sweep finds an unsent wake. Repeating an act after a lost
+// answer is harmless.
 //
-// Reading order: service.go (what it stands on), actor.go, transactions.go (the
-// list, retry, give up), story.go with remaining.go and expect.go (all that is
-// known of one transaction), entries.go and redrive.go (the quarantine),
-// update.go (how an act is saved).
+// Reading order: service.go (what it uses), actor.go, transactions.go (the
+// list, retry, give up), story.go with remaining.go and expect.go (everything
+// about one transaction), entries.go and redrive.go (the quarantine), update.go
+// (how an act is saved).
 package operate

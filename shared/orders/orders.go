@@ -1,8 +1,8 @@
 // Package orders is a second business on the same system: an order reserves
-// stock, charges the customer through a payment provider that isn't ours, ships,
-// and sends a mail, which nobody can undo. It proves that another business needs
-// nothing but its own folder. The shipped handler does not hold it: its tests
-// build the handler and the tool with the two chosen files replaced.
+// stock, charges the customer through a payment provider that isn't ours,
+// ships, and sends a mail, which nobody can undo. It proves that another
+// business needs only its own folder. The shipped handler does not contain it:
+// its tests build the handler and the tool with the two chosen files replaced.
 package orders
 
 import (

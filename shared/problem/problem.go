@@ -1,9 +1,10 @@
-// Package problem is how every HTTP function here says no: the problem details
-// of RFC 9457, and the strict reading of JSON bodies that leads to most of them.
+// Package problem is how every HTTP function here refuses: by the problem
+// details of RFC 9457. It also reads JSON bodies strictly, which causes most
+// refusals.
 //
-// Reading order: problem.go (the value and its JSON), types.go (the types that
-// exist), write.go (the answer), from.go (from an error), read.go and strict.go
-// (from a body), faults.go and id.go (what is wrong with the fields of one).
+// Reading order: problem.go (the value and its JSON), types.go (the types),
+// write.go (the answer), from.go (from an error), read.go and strict.go (from a
+// body), faults.go and id.go (what is wrong with the fields of one).
 package problem
 
 import (

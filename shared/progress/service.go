@@ -1,5 +1,5 @@
-// Package progress answers clients that ask what has become of their
-// transaction or operation.
+// Package progress tells clients the state of their transactions and
+// operations.
 package progress
 
 import (

@@ -1,18 +1,17 @@
-// Package relay copies events from the hub to the queue from which Schedule
-// works. It is the only reader of the hub.
+// Package relay copies events from the hub to Schedule's queue. It is the only
+// reader of the hub.
 //
-// A batch is done when everything in it is durable elsewhere: a readable event
+// A batch is done when all its events are durable elsewhere: a readable event
 // as a message of the queue, an unreadable one in quarantine. Until then Relay
 // returns an error and the whole batch comes again; the MessageID makes the
 // messages of such a repeat duplicates, which the queue drops.
 //
-// The Event Hubs trigger can move on from a batch that was not done, since it
-// writes its checkpoint also after a failure. So Relay keeps a checkpoint of
-// its own, and reads from the hub what the trigger has skipped: with the next
-// batch of the partition (gap.go), or, where none comes, by the timer
-// (catchup.go). What the hub no longer has is an error that says which events
-// those are. The checkpoint is worth something in its own hub only: one that was
-// deleted and created again is relayed from its beginning (position.go).
+// The Event Hubs trigger can skip an unfinished batch, since it writes its
+// checkpoint even after a failure. So Relay keeps its own checkpoint, and reads
+// skipped events from the hub: with the partition's next batch (gap.go), or, if
+// none comes, by the timer (catchup.go). Events that the hub no longer has are
+// an error, which names them. The checkpoint counts only in its own hub: a
+// recreated hub is relayed from its beginning (position.go).
 package relay
 
 import (

@@ -1,6 +1,6 @@
 // Package settings turns the environment into one typed value, once, at the
-// start. The app's settings in Azure, local.settings.json and the shell are all
-// the environment to a custom handler.
+// start. For a custom handler the app's settings in Azure, local.settings.json
+// and the shell all are the environment.
 //
 // Reading order: settings.go (the value), connection.go (how a service is
 // reached, and Secret), table.go (every variable with its default and its

@@ -1,18 +1,18 @@
-// Package telemetry is how the handler tells what it does: one logger, one set
-// of keys, and the trace context that travels with a transaction.
+// Package telemetry is how the handler reports what it does: one logger, one
+// set of keys, and the trace context that travels with a transaction.
 //
-// Log lines go to stdout as JSON, one a line: the Functions host takes each line
-// of stdout for an Information and each of stderr for an Error, and knows of
-// neither which invocation it belongs to (reference: the host's console log
-// service). So the logger adds what the context carries.
+// Log lines go to stdout as JSON, one a line: the Functions host takes each
+// line of stdout for an Information and each of stderr for an Error, and cannot
+// tell the line's invocation (reference: the host's console log service). So
+// the logger adds what the context carries.
 //
-// Spans and metrics are OpenTelemetry's. This package needs its API alone; where
-// they go is known by package export.
+// Spans and metrics come from OpenTelemetry. This package needs only its API;
+// package export knows where they go.
 //
-// Reading order: telemetry.go (the log), trace.go (what travels), metrics.go (what
-// is measured of transactions), conventions.go (what OpenTelemetry's semantic
-// conventions name: messaging, FaaS, HTTP), export. docs/telemetry.md says what is
-// recorded, and what that costs.
+// Reading order: telemetry.go (the log), trace.go (what travels), metrics.go
+// (measurements of transactions), conventions.go (the metrics of
+// OpenTelemetry's semantic conventions: messaging, FaaS, HTTP), export.
+// docs/telemetry.md says what is recorded, and its cost.
 package telemetry
 
 import (

@@ -1,8 +1,7 @@
-// Package trial says what the proof of a business needs to know of it beside
-// what its handler needs: sample requests and how they must end, where the
-// effects of its steps are kept, and the rules of its own that must hold over
-// what is stored. The value stands beside that of package business, and the
-// shipped handler does not hold it.
+// Package trial has the types in which a business tells the proof more than its
+// handler needs: sample requests and their required ends, where the effects of
+// its steps are kept, and its own rules over the stored data. The shipped
+// handler does not contain the value.
 //
 // It is plain data and imports nothing of infra. Reading order: trial.go (the
 // whole), sample.go (what clients send), stored.go (what rules judge), findings.go

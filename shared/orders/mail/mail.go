@@ -1,5 +1,5 @@
 // Package mail is the backend that tells customers that their order is on its
-// way. What it has taken in is sent: no undo calls a mail back.
+// way. An accepted mail is sent: no undo calls it back.
 package mail
 
 import (

@@ -1,5 +1,5 @@
-// Package stock is the backend of what is there to be ordered. An item's document
-// holds what each order has of it, so that no more is promised than there is.
+// Package stock is the backend of the items in stock. An item's document holds
+// each order's share, so that orders never get more than there is.
 package stock
 
 import (

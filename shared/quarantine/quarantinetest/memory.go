@@ -1,5 +1,5 @@
-// Package quarantinetest is what tests of the quarantine need: a Store in memory
-// whose effects can be made to fail, and the conformance suite for
+// Package quarantinetest serves tests of the quarantine: a Store in memory
+// whose effects can fail on demand, and the conformance suite for
 // implementations of Store.
 //
 // Not emulated: the expiry of entries (TTL).

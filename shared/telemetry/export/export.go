@@ -1,11 +1,11 @@
-// Package export says where spans and metrics go: by OTLP over HTTP to a
-// collector or to Azure Monitor, as JSON lines into a file, to whoever reads the
-// Prometheus page, or nowhere. It is the only package that stands on the
-// OpenTelemetry SDK; all others use its API.
+// Package export sends spans and metrics: by OTLP over HTTP to a collector or
+// to Azure Monitor, as JSON lines to a file, to readers of the Prometheus page,
+// or nowhere. Only this package uses the OpenTelemetry SDK; all others use its
+// API.
 //
-// What is exported never delays nor fails what the handler is there for: it goes
-// out in the background, from queues with an end; what they can't take, and what
-// can't be delivered, is dropped and counted.
+// Exports never delay or fail the handler's work: they run in the background,
+// from bounded queues. Items that find no room or cannot be delivered are
+// dropped and counted.
 //
 // Reading order: export.go, spans.go, metrics.go, otlp.go and file.go (where it
 // goes), outage.go (what is lost), flush.go (when it goes).

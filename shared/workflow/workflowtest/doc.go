@@ -1,5 +1,5 @@
-// Package workflowtest is what tests of a workflow need: a clock to set, an
-// in-memory Store and Queue whose effects can be made to fail, a business of
+// Package workflowtest serves tests of a workflow: a settable clock, an
+// in-memory Store and Queue whose effects can fail on demand, a business of
 // three steps, and the conformance suite for implementations of Store.
 //
 // Not emulated: the expiry of documents (TTL), lock renewal, the size limits of

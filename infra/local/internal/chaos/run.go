@@ -1,13 +1,12 @@
 // Package chaos proves that the system keeps its promises while everything
-// breaks: it starts the system as a child, lets clients work with it, breaks
-// what can break, from within by the runtime's faults and from outside by
-// killing all of it, lets it come to rest, and has the stored data checked
-// against what the clients were told.
+// breaks: it starts the system as a child, lets clients use it, breaks it from
+// within by the runtime's faults and from outside by killing all of it, waits
+// until it rests, and has the stored data checked against what the clients were
+// told.
 //
-// All that is decided beforehand follows from a seed: what is sent when and by
-// which way, what clients do about it later, which faults are hit, and when the
-// tree of processes is killed. What the goroutines and processes make of it is
-// chance.
+// A seed decides everything planned: what is sent when and how, what clients do
+// later, which faults hit, and when the tree of processes is killed. How
+// goroutines and processes interleave is chance.
 //
 // Reading order: config.go, run.go (one run), plan.go and stories.go (what is
 // sent), load.go and question.go (the clients), ledger.go (what they know),

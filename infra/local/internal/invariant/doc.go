@@ -1,12 +1,12 @@
-// Package invariant proves from what is stored that nothing was lost, doubled or
-// left half done: it reads a system that has come to rest, and holds it against
-// what its clients were promised.
+// Package invariant proves from the stored data that nothing was lost, doubled
+// or left half done: it reads a system at rest, and compares it with what its
+// clients were promised.
 //
-// Check is pure: it judges a Snapshot, wherever that comes from. Collect takes
-// one from a running Cosmos DB and Service Bus, the emulators or Azure; it reads
-// several containers one after the other, so that the system has to be at rest,
-// with no request and no wake on its way. What the clients know, the Ledger, is
-// the caller's to add, as is what it put on the hub as poison.
+// Check is pure: it judges a Snapshot, whatever its source. Collect takes one
+// from a running Cosmos DB and Service Bus, the emulators or Azure; it reads
+// several containers one after the other, so the system must be at rest, with
+// no request and no wake on its way. The caller adds what the clients know, the
+// Ledger, and the poison that it put on the hub.
 //
 // The rules hold for a run that is shorter than the time that tombstones and
 // journals are kept. Instants of several machines are compared as they are: on
