@@ -324,7 +324,7 @@ func TestOperatorWithToken(t *testing.T) {
 	e.keep([]byte("\xffrubbish"))
 	dropped := ask[struct {
 		Entry struct{ Acts []struct{ By string } }
-	}](e.world, 200, "POST", "/quarantine/deliveries/deliveries.7/drop", actBody)
+	}](e.world, 200, "POST", "/quarantine/transactions/transactions.7/drop", actBody)
 	if by := dropped.Entry.Acts[0].By; by != "ada ("+authtest.Tenant+"/olga)" {
 		t.Errorf("the record names %q", by)
 	}

@@ -51,7 +51,7 @@ func (a *adapters) checkServiceBus(ctx context.Context) (err error) {
 		return fmt.Errorf("open Service Bus: %w", err)
 	}
 	defer func() { err = errors.Join(err, client.Close(ctx)) }()
-	for _, queue := range []string{a.settings.DeliveriesQueue, a.settings.CompensationsQueue, a.settings.NotificationsQueue} {
+	for _, queue := range []string{a.settings.TransactionsQueue, a.settings.CompensationsQueue, a.settings.NotificationsQueue} {
 		sender, err := client.NewSender(queue, nil)
 		if err != nil {
 			return fmt.Errorf("open queue %s: %w", queue, err)

@@ -227,9 +227,9 @@ func outageExchanges(t *testing.T, c *contract) {
 			id = "zone-000-00000"
 		}
 		if strings.Contains(path, "{source}") {
-			id = "deliveries.7"
+			id = "transactions.7"
 		}
-		path = strings.NewReplacer("{id}", id, "{operationId}", "o-1", "{source}", "deliveries").Replace(path)
+		path = strings.NewReplacer("{id}", id, "{operationId}", "o-1", "{source}", "transactions").Replace(path)
 		c.check(w, exchange{operation.OperationID + " in an outage", method, "/" + path + queries[operation.OperationID],
 			bodies[operation.OperationID], by("transaction-1", 1), 503, false})
 	}

@@ -23,7 +23,7 @@ func crashEffects(b business.Business) []string {
 			effects = append(effects, c.Name+".Create", c.Name+".Replace")
 		}
 	}
-	for _, queue := range []workflow.Queue{workflow.QueueDeliveries, workflow.QueueCompensations, workflow.QueueNotifications} {
+	for _, queue := range []workflow.Queue{workflow.QueueTransactions, workflow.QueueCompensations, workflow.QueueNotifications} {
 		effects = append(effects, "sender.Send."+string(queue))
 	}
 	for _, step := range b.Workflow.Steps {
@@ -41,7 +41,7 @@ func callEffect(c workflow.Call) string { return "caller." + c.Method + "." + c.
 // queueRoles tells what the queues are for, by their names.
 func queueRoles(s settings.Settings) map[string]workflow.Queue {
 	return map[string]workflow.Queue{
-		s.DeliveriesQueue: workflow.QueueDeliveries, s.CompensationsQueue: workflow.QueueCompensations,
+		s.TransactionsQueue: workflow.QueueTransactions, s.CompensationsQueue: workflow.QueueCompensations,
 		s.NotificationsQueue: workflow.QueueNotifications,
 	}
 }

@@ -112,7 +112,7 @@ func (l *life) relayEvents(reversed bool) {
 // transaction rests and the queues are empty.
 func (l *life) settleAll() {
 	l.t.Helper()
-	functions := map[string]string{"deliveries": "Schedule", "compensations": "Supervise", "notifications": "Notify"}
+	functions := map[string]string{"transactions": "Schedule", "compensations": "Supervise", "notifications": "Notify"}
 	for range 100 {
 		for _, m := range l.queue.Receivable() {
 			m.Lock()
@@ -291,9 +291,9 @@ var stories = []story{
 		live: func(l *life) {
 			l.owner("active")
 			l.keep(encode(l.t, engine.Envelope{
-				TransactionID: "d-1", OperationID: "o-1", Operation: "deliver", AcceptedAt: l.now(), Body: json.RawMessage(deliveryBody),
+				TransactionID: "d-1", OperationID: "o-1", Operation: "start", AcceptedAt: l.now(), Body: json.RawMessage(deliveryBody),
 			}))
-			l.ask(http.MethodPost, "/api/operations/quarantine/deliveries/deliveries.7/redrive", actBody, http.StatusOK)
+			l.ask(http.MethodPost, "/api/operations/quarantine/transactions/transactions.7/redrive", actBody, http.StatusOK)
 			l.settleAll()
 		},
 		final: workflow.Completed, exists: true,
@@ -330,7 +330,7 @@ func getStuck(l *life) {
 	}
 	for !l.resting() {
 		wake := l.transactions.Get("d-1").Wake
-		l.deliver("DeadLetterDeliveries", "m-1", encode(l.t, engine.Envelope{TransactionID: "d-1", Wake: wake}), nil)
+		l.deliver("DeadLetterTransactions", "m-1", encode(l.t, engine.Envelope{TransactionID: "d-1", Wake: wake}), nil)
 		l.revive()
 	}
 }

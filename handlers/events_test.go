@@ -100,12 +100,12 @@ func TestPoisonIsQuarantinedAndCompleted(t *testing.T) {
 		body           []byte
 		source, reason string
 	}{
-		{"unreadable", "Schedule", []byte("rubbish"), "deliveries", quarantine.ReasonUnreadable},
+		{"unreadable", "Schedule", []byte("rubbish"), "transactions", quarantine.ReasonUnreadable},
 		{"unreadable", "Supervise", []byte(`{"schema":1}`), "compensations", quarantine.ReasonUnreadable},
-		{"wake of nothing", "Schedule", encode(t, engine.Envelope{TransactionID: "t-1", Wake: 3}), "deliveries", quarantine.ReasonExpired},
+		{"wake of nothing", "Schedule", encode(t, engine.Envelope{TransactionID: "t-1", Wake: 3}), "transactions", quarantine.ReasonExpired},
 		{"wake of nothing", "Supervise", encode(t, engine.Envelope{TransactionID: "t-1", Wake: 3}), "compensations", quarantine.ReasonExpired},
-		{"too old", "Schedule", encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver",
-			Body: json.RawMessage(deliveryBody), AcceptedAt: time.Now().Add(-31 * 24 * time.Hour)}), "deliveries", quarantine.ReasonExpired},
+		{"too old", "Schedule", encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "start",
+			Body: json.RawMessage(deliveryBody), AcceptedAt: time.Now().Add(-31 * 24 * time.Hour)}), "transactions", quarantine.ReasonExpired},
 	}
 	for _, test := range tests {
 		t.Run(test.name+" for "+test.function, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestMessageWithoutItsMetadataFails(t *testing.T) {
 }
 
 func TestDeadLetterIsKeptAndItsTransactionWoken(t *testing.T) {
-	for function, queue := range map[string]string{"DeadLetterDeliveries": "deliveries", "DeadLetterCompensations": "compensations"} {
+	for function, queue := range map[string]string{"DeadLetterTransactions": "transactions", "DeadLetterCompensations": "compensations"} {
 		t.Run(function, func(t *testing.T) {
 			w := newWorld(t, "CALL_ATTEMPTS", "1")
 			open := w.open()
@@ -224,13 +224,13 @@ func (w *world) sweep() int {
 func TestSweepDrainsWhatNoFunctionGets(t *testing.T) {
 	w := newWorld(t)
 	w.undeliverable = map[string][]quarantine.Message{}
-	for i, queue := range []string{"deliveries", "compensations", "notifications"} {
+	for i, queue := range []string{"transactions", "compensations", "notifications"} {
 		w.undeliverable[queue] = []quarantine.Message{{Queue: queue, SequenceNumber: int64(i + 1), Reason: "MaxDeliveryCountExceeded", Body: []byte("[1 2]")}}
 	}
 	if status := w.sweep(); status != http.StatusOK {
 		t.Fatalf("answered %d\n%s", status, w.log)
 	}
-	for i, queue := range []string{"deliveries", "compensations", "notifications"} {
+	for i, queue := range []string{"transactions", "compensations", "notifications"} {
 		want := quarantine.Entry{Source: quarantine.DeadLetterSource(queue), SequenceNumber: int64(i + 1), Body: "[1 2]"}
 		e, _, err := w.quarantine.Read(t.Context(), want.Source, quarantine.EntryID(want))
 		if err != nil || e.Reason != "MaxDeliveryCountExceeded" || len(w.undeliverable[queue]) > 0 {

@@ -53,7 +53,7 @@ func TestHoldBackGrowsWithTheDeliveries(t *testing.T) {
 // Ensure that the functions of queues and of their dead letters don't fail at
 // full speed.
 func TestFailuresOfMessagesAreHeldBack(t *testing.T) {
-	for _, name := range []string{"Schedule", "Supervise", "DeadLetterDeliveries", "DeadLetterCompensations"} {
+	for _, name := range []string{"Schedule", "Supervise", "DeadLetterTransactions", "DeadLetterCompensations"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.down.Store(true)

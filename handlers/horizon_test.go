@@ -73,7 +73,7 @@ func TestTheHorizonIsForClientsAlone(t *testing.T) {
 	w := newWorld(t, "PICKUP_HORIZON_DAYS", "1")
 	w.account("owner-1", "active")
 	e := engine.Envelope{
-		Schema: engine.EnvelopeSchema, TransactionID: "old-1", OperationID: "o-1", Operation: string(workflow.OperationDeliver),
+		Schema: engine.EnvelopeSchema, TransactionID: "old-1", OperationID: "o-1", Operation: string(workflow.OperationStart),
 		AcceptedAt: w.now(), Body: json.RawMessage(deliveryBody),
 	}
 	if status := w.relayAll(encode(t, e)); status != http.StatusOK {

@@ -165,7 +165,7 @@ func TestDeadLettersOfTheNotificationsQueue(t *testing.T) {
 		"asks for notices": {wake, false},
 		"unreadable":       {[]byte("rubbish"), true},
 		"an operation":     {encode(t, operation), true},
-		"of a newer code":  {[]byte(strings.Replace(string(wake), `"schema":1`, `"schema":9`, 1)), true},
+		"of a newer code":  {[]byte(strings.Replace(string(wake), `"schema":2`, `"schema":9`, 1)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, told...)

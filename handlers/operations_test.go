@@ -190,8 +190,8 @@ func TestOperatorDecidesAboutPoison(t *testing.T) {
 func TestOperatorRedrivesAnOperation(t *testing.T) {
 	w := newWorld(t)
 	w.account("owner-1", "active")
-	w.keep(encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver", AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)}))
-	const entry = "/quarantine/deliveries/deliveries.7"
+	w.keep(encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "start", AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)}))
+	const entry = "/quarantine/transactions/transactions.7"
 	acted := ask[operate.EntryActed](w, 200, "POST", entry+"/redrive", actBody)
 	if acted.Entry.State != quarantine.Redriven || !strings.Contains(acted.Result, "o-1 was put on record") {
 		t.Errorf("acted %+v", acted)
@@ -201,7 +201,7 @@ func TestOperatorRedrivesAnOperation(t *testing.T) {
 		t.Errorf("got %+v", view)
 	}
 	story := ask[operate.Story](w, 200, "GET", "/transactions/t-1", "")
-	if len(story.Quarantine) != 1 || story.Quarantine[0].ID != "deliveries.7" || len(story.Quarantine[0].Acts) != 1 {
+	if len(story.Quarantine) != 1 || story.Quarantine[0].ID != "transactions.7" || len(story.Quarantine[0].Acts) != 1 {
 		t.Errorf("quarantine %+v", story.Quarantine)
 	}
 }
@@ -221,7 +221,7 @@ func TestActOutlivesItsClient(t *testing.T) {
 func (w *world) keep(body []byte) {
 	w.t.Helper()
 	e := quarantine.Entry{
-		ID: "deliveries.7", Source: "deliveries", SequenceNumber: 7, Reason: "TTLExpiredException", State: quarantine.Kept,
+		ID: "transactions.7", Source: "transactions", SequenceNumber: 7, Reason: "TTLExpiredException", State: quarantine.Kept,
 		TransactionID: quarantine.TransactionOf(body), At: time.Now().UTC(),
 	}
 	e.SetBody(body)
@@ -295,12 +295,12 @@ func operationsExchanges(t *testing.T, c *contract) {
 
 func entryExchanges(t *testing.T, c *contract) {
 	w := newWorld(t)
-	w.keep(encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "deliver", AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)}))
+	w.keep(encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "start", AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)}))
 	if status := w.relayAll([]byte("\xffrubbish")); status != http.StatusOK {
 		t.Fatalf("Relay answered %d", status)
 	}
-	const list, good = "/operations/quarantine", "/operations/quarantine/deliveries/deliveries.7"
-	kept := w.quarantine.All()[1]
+	const list, good = "/operations/quarantine", "/operations/quarantine/transactions/transactions.7"
+	kept := w.quarantine.All()[0]
 	poison := list + "/" + kept.Source + "/" + kept.ID
 	text := []string{"Content-Type", "text/plain"}
 	w.pages(c, list+"?source=", 2)

@@ -20,7 +20,7 @@ func pastOperations(d workflow.Definition) func(*workflow.Progress, workflow.Ope
 		}
 		const id = "probe"
 		probe := p.Clone()
-		probe.Operations = slices.DeleteFunc(probe.Operations, func(o workflow.OperationRecord) bool { return o.Kind != workflow.OperationDeliver })
+		probe.Operations = slices.DeleteFunc(probe.Operations, func(o workflow.OperationRecord) bool { return o.Kind != workflow.OperationStart })
 		probe.Receive(workflow.Operation{ID: id, Kind: workflow.OperationCancel, AcceptedAt: now, Caller: p.Caller})
 		if err := d.Advance(probe, workflow.Turn{Now: now, Due: now}); err != nil {
 			return "", false // Schedule will tell what is wrong

@@ -65,7 +65,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 		Definition: &b.Workflow, Limits: run.Budgets.Limits(), Now: p.now, Logger: logger,
 	})
 	out.relay = relay.New(relay.Config{
-		Queue: s.DeliveriesQueue, Sender: p.sender, Quarantine: out.quarantine,
+		Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,
 		Checkpoints: p.checkpoints, Reader: p.reader, Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
 		Lost: p.signals.metrics.Lost, Now: p.now, Logger: logger,
 	})
@@ -114,7 +114,7 @@ func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p
 	return engine.New(engine.Config{
 		Definition: &of.Workflow, Store: p.transactions, Outside: p.outside, Caller: caller, Sender: wakeSender{p.sender, p.signals},
 		Queues: map[workflow.Queue]string{
-			workflow.QueueDeliveries: s.DeliveriesQueue, workflow.QueueCompensations: s.CompensationsQueue,
+			workflow.QueueTransactions: s.TransactionsQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,
 		},
 		Budgets: engine.Budgets{

@@ -41,7 +41,7 @@ type source struct {
 
 func newObserver(s signals, q settings.Settings, functions []function, now func() time.Time) *observer {
 	o := &observer{signals: s, sources: map[string]source{}, quiet: map[string]bool{}, ours: map[string]bool{}, now: now}
-	names := strings.NewReplacer("%EVENTHUB_NAME%", q.EventHub, "%DELIVERIES_QUEUE%", q.DeliveriesQueue,
+	names := strings.NewReplacer("%EVENTHUB_NAME%", q.EventHub, "%TRANSACTIONS_QUEUE%", q.TransactionsQueue,
 		"%COMPENSATIONS_QUEUE%", q.CompensationsQueue, "%NOTIFICATIONS_QUEUE%", q.NotificationsQueue)
 	for _, f := range functions {
 		from := source{destination: names.Replace(f.source)}
@@ -113,7 +113,7 @@ func operationOf(method string) string {
 	case http.MethodDelete:
 		return "cancel"
 	}
-	return "deliver"
+	return "start"
 }
 
 // refusalNote is the type of the problem that a request was answered with.

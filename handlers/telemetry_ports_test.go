@@ -18,7 +18,7 @@ import (
 func TestTimeOfATransaction(t *testing.T) {
 	noon := time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) workflow.Instant { return workflow.At(noon.Add(time.Duration(minutes) * time.Minute)) }
-	deliver := workflow.OperationRecord{Kind: workflow.OperationDeliver, AcceptedAt: at(0), State: workflow.OperationApplied}
+	deliver := workflow.OperationRecord{Kind: workflow.OperationStart, AcceptedAt: at(0), State: workflow.OperationApplied}
 	for name, tc := range map[string]struct {
 		operations []workflow.OperationRecord
 		want       workflow.Instant
@@ -69,7 +69,7 @@ func TestMeasuredValues(t *testing.T) {
 // operations.
 func TestOperationsOfRequests(t *testing.T) {
 	for method, want := range map[string]workflow.OperationKind{
-		http.MethodPost: workflow.OperationDeliver, http.MethodPut: workflow.OperationDeliver,
+		http.MethodPost: workflow.OperationStart, http.MethodPut: workflow.OperationStart,
 		http.MethodPatch: workflow.OperationReschedule, http.MethodDelete: workflow.OperationCancel,
 	} {
 		if got := operationOf(method); got != string(want) {

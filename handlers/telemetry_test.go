@@ -155,25 +155,25 @@ func TestMeasurementsOfADelivery(t *testing.T) {
 	r.relayAll([]byte("rubbish"))
 	r.ports.signals.tried(context.Background(), cosmosdb.Try{Container: "drones", Status: 429, Charge: 2.5})
 	for name, want := range map[string]float64{
-		"drone_delivery.requests.accepted{operation=deliver}":                                                                                    1,
-		"drone_delivery.accept.duration{operation=deliver}":                                                                                      1,
-		"drone_delivery.requests.refused{error.type=malformed,http.response.status_code=400,operation=deliver}":                                  1,
-		"drone_delivery.batch.events{}":                                                                                                          1,
-		"drone_delivery.batch.fill{}":                                                                                                            1,
-		"drone_delivery.transaction.duration{state=Running}":                                                                                     1,
-		"drone_delivery.transaction.duration{state=Completed}":                                                                                   1,
-		"drone_delivery.step.outcomes{outcome=succeeded,step=drone}":                                                                             1,
-		"drone_delivery.quarantined{reason=Unreadable,source=delivery-requests.3}":                                                               1,
-		"drone_delivery.cosmosdb.request_charge{container=drones}":                                                                               2.5,
-		"drone_delivery.cosmosdb.operations{container=drones}":                                                                                   1,
-		"drone_delivery.cosmosdb.throttled{container=drones}":                                                                                    1,
-		"drone_delivery.queue.age{queue=delivery-requests}":                                                                                      2,
-		"faas.invocations{faas.name=Schedule,faas.trigger=pubsub}":                                                                               1,
-		"faas.invoke_duration{faas.name=Relay,faas.trigger=pubsub}":                                                                              2,
-		"http.server.request.duration{http.request.method=PUT,http.response.status_code=201,http.route=/api/deliveries/{id},url.scheme=http}":    1,
-		"messaging.client.sent.messages{messaging.destination.name=deliveries,messaging.operation.name=send,messaging.system=servicebus}":        1,
-		"messaging.client.consumed.messages{messaging.destination.name=deliveries,messaging.operation.name=process,messaging.system=servicebus}": 1,
-		"messaging.process.duration{messaging.destination.name=delivery-requests,messaging.operation.name=process,messaging.system=eventhubs}":   2,
+		"drone_delivery.requests.accepted{operation=start}":                                                                                        1,
+		"drone_delivery.accept.duration{operation=start}":                                                                                          1,
+		"drone_delivery.requests.refused{error.type=malformed,http.response.status_code=400,operation=start}":                                      1,
+		"drone_delivery.batch.events{}":                                                                                                            1,
+		"drone_delivery.batch.fill{}":                                                                                                              1,
+		"drone_delivery.transaction.duration{state=Running}":                                                                                       1,
+		"drone_delivery.transaction.duration{state=Completed}":                                                                                     1,
+		"drone_delivery.step.outcomes{outcome=succeeded,step=drone}":                                                                               1,
+		"drone_delivery.quarantined{reason=Unreadable,source=delivery-requests.3}":                                                                 1,
+		"drone_delivery.cosmosdb.request_charge{container=drones}":                                                                                 2.5,
+		"drone_delivery.cosmosdb.operations{container=drones}":                                                                                     1,
+		"drone_delivery.cosmosdb.throttled{container=drones}":                                                                                      1,
+		"drone_delivery.queue.age{queue=delivery-requests}":                                                                                        2,
+		"faas.invocations{faas.name=Schedule,faas.trigger=pubsub}":                                                                                 1,
+		"faas.invoke_duration{faas.name=Relay,faas.trigger=pubsub}":                                                                                2,
+		"http.server.request.duration{http.request.method=PUT,http.response.status_code=201,http.route=/api/deliveries/{id},url.scheme=http}":      1,
+		"messaging.client.sent.messages{messaging.destination.name=transactions,messaging.operation.name=send,messaging.system=servicebus}":        1,
+		"messaging.client.consumed.messages{messaging.destination.name=transactions,messaging.operation.name=process,messaging.system=servicebus}": 1,
+		"messaging.process.duration{messaging.destination.name=delivery-requests,messaging.operation.name=process,messaging.system=eventhubs}":     2,
 		"messaging.client.operation.duration{messaging.destination.name=delivery-requests,messaging.operation.name=send,messaging.operation.type=send,messaging.system=eventhubs}": 1,
 	} {
 		if got, known := r.read()[name]; !known || got != want {
@@ -261,7 +261,7 @@ func TestLinesThatAlertsCount(t *testing.T) {
 	open := r.open()
 	for range 3 {
 		body := encode(t, engine.Envelope{TransactionID: open.ID, Wake: r.transactions.Get(open.ID).Wake})
-		r.deliver("DeadLetterDeliveries", "m-1", body, map[string]any{"DeadLetterReason": "made up"})
+		r.deliver("DeadLetterTransactions", "m-1", body, map[string]any{"DeadLetterReason": "made up"})
 	}
 	r.deliver("Schedule", "m-2", []byte("rubbish"), nil)
 	var stuck, quarantined int
@@ -283,8 +283,8 @@ func TestLinesThatAlertsCount(t *testing.T) {
 		t.Errorf("%d stuck, %d quarantined\n%s", stuck, quarantined, r.log)
 	}
 	r.measured("drone_delivery.transactions.stuck", "", 1)
-	r.measured("drone_delivery.quarantined", "reason=other,source=deliveries.deadletter", 3)
-	r.measured("drone_delivery.quarantined", "reason=Unreadable,source=deliveries", 1)
+	r.measured("drone_delivery.quarantined", "reason=other,source=transactions.deadletter", 3)
+	r.measured("drone_delivery.quarantined", "reason=Unreadable,source=transactions", 1)
 }
 
 // shutOut lets no undo through to the backends.

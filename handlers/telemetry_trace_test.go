@@ -27,7 +27,7 @@ func TestOneDeliveryIsOneTrace(t *testing.T) {
 		attr(ingest, telemetry.KeyTransaction) != receipt.TransactionID || attr(ingest, "http.response.status_code") != "202" {
 		t.Errorf("ingest: %v below %v", ingest.Attributes(), ingest.Parent())
 	}
-	schedule := named(t, all, "process deliveries", 1)[0]
+	schedule := named(t, all, "process transactions", 1)[0]
 	if schedule.Parent().SpanID() != ingest.SpanContext().SpanID() || schedule.SpanKind() != trace.SpanKindConsumer ||
 		attr(schedule, telemetry.KeyOperation) != receipt.OperationID || attr(schedule, "messaging.message.id") != receipt.OperationID {
 		t.Errorf("schedule: %v below %v", schedule.Attributes(), schedule.Parent())
@@ -80,7 +80,7 @@ func (r *recorded) checkBatches(ingest span) {
 			r.t.Errorf("%s: below %v, links %v, %v", s.Name(), s.Parent(), s.Links(), s.Attributes())
 		}
 	}
-	queued := named(r.t, all, "send deliveries", 1)[0]
+	queued := named(r.t, all, "send transactions", 1)[0]
 	if queued.Parent().SpanID() != relay.SpanContext().SpanID() || queued.SpanKind() != trace.SpanKindProducer {
 		r.t.Errorf("the send to the queue is below %v", queued.Parent())
 	}
@@ -93,7 +93,7 @@ func TestTraceOfARejectedDelivery(t *testing.T) {
 	all := r.inTrace(telemetry.SpanContext(clientTrace).TraceID())
 	named(t, all, "step account", 1)
 	named(t, all, "step package", 0)
-	schedule := named(t, all, "process deliveries", 1)[0]
+	schedule := named(t, all, "process transactions", 1)[0]
 	if events := schedule.Events(); len(events) != 2 || events[1].Name != "Rejected" {
 		t.Errorf("events %v", events)
 	}
@@ -146,7 +146,7 @@ func TestTraceOfACancelledDelivery(t *testing.T) {
 	delivery := r.inTrace(telemetry.SpanContext(clientTrace).TraceID())
 	cancel := r.inTrace(telemetry.SpanContext(other).TraceID())
 	named(t, cancel, "DELETE /api/deliveryrequests/{id}", 1)
-	if schedule := named(t, cancel, "process deliveries", 1)[0]; !linksTo(schedule, named(t, delivery, "POST /api/deliveryrequests", 1)[0]) {
+	if schedule := named(t, cancel, "process transactions", 1)[0]; !linksTo(schedule, named(t, delivery, "POST /api/deliveryrequests", 1)[0]) {
 		t.Errorf("the cancel does not refer to the delivery: %v", schedule.Links())
 	}
 	for _, step := range []string{"package", "transportation", "drone", "delivery"} {
@@ -166,7 +166,7 @@ func TestLaterWakesStayInTheTrace(t *testing.T) {
 	r.ahead.Add(int64(time.Hour))
 	r.work()
 	all := r.inTrace(telemetry.SpanContext(clientTrace).TraceID())
-	named(t, all, "process deliveries", 2)
+	named(t, all, "process transactions", 2)
 	attempts := named(t, all, "step account", 2)
 	if attr(attempts[0], "attempt") != "1" || attr(attempts[0], "outcome") != "unknown" || attr(attempts[0], "error.type") != "unknown" ||
 		attr(attempts[1], "attempt") != "2" || attr(attempts[1], "outcome") != "succeeded" {
@@ -219,14 +219,14 @@ func TestTheHostsSpanIsLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.call(http.MethodPost, "/Schedule", string(body), "X-Azure-Functions-InvocationId", "i-7", "traceparent", host)
-	s := named(t, r.inTrace(telemetry.SpanContext(clientTrace).TraceID()), "process deliveries", 1)[0]
+	s := named(t, r.inTrace(telemetry.SpanContext(clientTrace).TraceID()), "process transactions", 1)[0]
 	if len(s.Links()) != 1 || s.Links()[0].SpanContext.TraceID() != telemetry.SpanContext(host).TraceID() ||
 		attr(s, "messaging.servicebus.message.delivery_count") != "3" || attr(s, "faas.invocation_id") != "i-7" {
 		t.Errorf("links %v, %v", s.Links(), s.Attributes())
 	}
 	// Without a trace in the message the host's span is the parent.
 	r.call(http.MethodPost, "/Schedule", strings.Replace(string(body), clientTrace, "", 1), "X-Azure-Functions-InvocationId", "i-8", "traceparent", host)
-	s = named(t, r.inTrace(telemetry.SpanContext(host).TraceID()), "process deliveries", 1)[0]
+	s = named(t, r.inTrace(telemetry.SpanContext(host).TraceID()), "process transactions", 1)[0]
 	if s.Parent().SpanID() != telemetry.SpanContext(host).SpanID() || len(s.Links()) != 0 {
 		t.Errorf("below %v, links %v", s.Parent(), s.Links())
 	}

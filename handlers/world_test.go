@@ -274,7 +274,7 @@ func (w *world) deliver(function string, id string, body []byte, properties map[
 // work delivers what can be received until nothing can.
 func (w *world) work() {
 	w.t.Helper()
-	functions := map[string]string{"deliveries": "Schedule", "compensations": "Supervise", "notifications": "Notify"}
+	functions := map[string]string{"transactions": "Schedule", "compensations": "Supervise", "notifications": "Notify"}
 	for range 50 {
 		ready := w.queue.Receivable()
 		if len(ready) == 0 {

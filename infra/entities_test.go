@@ -63,7 +63,7 @@ func eventHubs(w *world) []string {
 func queues(w *world) []string {
 	var out []string
 	s := w.expected()
-	want := []string{s.DeliveriesQueue, s.CompensationsQueue, s.NotificationsQueue}
+	want := []string{s.TransactionsQueue, s.CompensationsQueue, s.NotificationsQueue}
 	slices.Sort(want)
 	if got := w.entities(queueKind); !slices.Equal(got, want) {
 		out = append(out, fmt.Sprintf("the queues are %v, not %v", got, want))

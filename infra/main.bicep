@@ -88,10 +88,10 @@ param rateLimitBurst int = 100
 
 var hubName = 'delivery-requests'
 var consumerGroup = 'relay' // of the trigger; Relay also reads $Default, which is always there
-var deliveriesQueue = 'deliveries'
+var transactionsQueue = 'transactions'
 var compensationsQueue = 'compensations'
 var notificationsQueue = 'notifications'
-var queueNames = [deliveriesQueue, compensationsQueue, notificationsQueue]
+var queueNames = [transactionsQueue, compensationsQueue, notificationsQueue]
 var databaseName = 'fabrikam'
 var packageContainers = { workflow: 'app-package-workflow', backends: 'app-package-backends' }
 
@@ -340,7 +340,7 @@ module apps 'modules/apps.bicep' = {
       hub: hubName
       consumerGroup: consumerGroup
       serviceBusNamespace: serviceBus.outputs.fullyQualifiedNamespace
-      deliveriesQueue: deliveriesQueue
+      transactionsQueue: transactionsQueue
       compensationsQueue: compensationsQueue
       notificationsQueue: notificationsQueue
     }

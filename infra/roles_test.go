@@ -31,18 +31,18 @@ const (
 	receivesFromHub
 )
 
-var allQueues = []string{"deliveries", "compensations", "notifications"}
+var allQueues = []string{"transactions", "compensations", "notifications"}
 
 // usesOfFunctions are what each function does. Wakes, hand-overs and notices go
 // to all three queues from wherever a transaction is worked on.
 var usesOfFunctions = map[string]use{
 	"Ingest":                  {hub: sendsToHub, containers: []string{"transactions", "requests"}, limited: true},
 	"Progress":                {containers: []string{"transactions", "requests"}, limited: true},
-	"Relay":                   {hub: receivesFromHub, sends: []string{"deliveries"}, containers: []string{"quarantine", "checkpoints"}},
-	"Schedule":                {receives: []string{"deliveries"}, sends: allQueues, containers: []string{"transactions", "requests"}, callsBackends: true},
+	"Relay":                   {hub: receivesFromHub, sends: []string{"transactions"}, containers: []string{"quarantine", "checkpoints"}},
+	"Schedule":                {receives: []string{"transactions"}, sends: allQueues, containers: []string{"transactions", "requests"}, callsBackends: true},
 	"Supervise":               {receives: []string{"compensations"}, sends: allQueues, containers: []string{"transactions"}, callsBackends: true},
 	"Notify":                  {receives: []string{"notifications"}, sends: []string{"notifications"}, containers: []string{"transactions"}, notifies: true},
-	"DeadLetterDeliveries":    {receives: []string{"deliveries"}, sends: allQueues, containers: []string{"transactions", "requests", "quarantine"}},
+	"DeadLetterTransactions":  {receives: []string{"transactions"}, sends: allQueues, containers: []string{"transactions", "requests", "quarantine"}},
 	"DeadLetterCompensations": {receives: []string{"compensations"}, sends: allQueues, containers: []string{"transactions", "requests", "quarantine"}},
 	"DeadLetterNotifications": {receives: []string{"notifications"}, sends: allQueues, containers: []string{"transactions", "requests", "quarantine"}},
 	"Sweep":                   {hub: receivesFromHub, sends: allQueues, containers: []string{"transactions", "quarantine", "checkpoints"}},

@@ -186,12 +186,12 @@ func (s *served) keep(id string) quarantine.Entry {
 	}
 	defer db.Close()
 	entries := cosmosdb.NewQuarantine(db)
-	body, err := engine.Envelope{TransactionID: id, OperationID: "operation-1", Operation: "deliver", AcceptedAt: time.Now(), Body: s.request(1, id)}.Encode()
+	body, err := engine.Envelope{TransactionID: id, OperationID: "operation-1", Operation: "start", AcceptedAt: time.Now(), Body: s.request(1, id)}.Encode()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	e := quarantine.Entry{
-		Source: quarantine.DeadLetterSource("deliveries"), SequenceNumber: 1 << 60, Reason: "MaxDeliveryCountExceeded", State: quarantine.Kept,
+		Source: quarantine.DeadLetterSource("transactions"), SequenceNumber: 1 << 60, Reason: "MaxDeliveryCountExceeded", State: quarantine.Kept,
 		TransactionID: id, MessageID: "operation-1", At: time.Now().UTC(), TTL: 3600,
 	}
 	e.SetBody(body)

@@ -42,7 +42,7 @@ func TestServeShowsWhatIsElsewhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "local.settings.json")
 	text, err := json.Marshal(map[string]any{"IsEncrypted": false, "Values": map[string]string{
 		"FUNCTIONS_WORKER_RUNTIME": "custom", "EVENTHUB_NAME": "delivery-requests", "EVENTHUB_CONSUMER_GROUP": "relay",
-		"DELIVERIES_QUEUE": "deliveries", "COMPENSATIONS_QUEUE": "compensations", "NOTIFICATIONS_QUEUE": "notifications",
+		"TRANSACTIONS_QUEUE": "transactions", "COMPENSATIONS_QUEUE": "compensations", "NOTIFICATIONS_QUEUE": "notifications",
 		"SWEEP_SCHEDULE": "*/30 * * * * *",
 		// No account answers there; the handler starts all the same.
 		"CosmosDB": "AccountEndpoint=http://127.0.0.1:1/;AccountKey=c2VjcmV0",

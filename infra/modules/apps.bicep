@@ -49,7 +49,7 @@ type entityNames = {
   hub: string
   consumerGroup: string
   serviceBusNamespace: string
-  deliveriesQueue: string
+  transactionsQueue: string
   compensationsQueue: string
   notificationsQueue: string
 }
@@ -78,7 +78,7 @@ var commonSettings = union({
   AUTH_MODE: auth.mode
   EVENTHUB_NAME: entities.hub
   EVENTHUB_CONSUMER_GROUP: entities.consumerGroup
-  DELIVERIES_QUEUE: entities.deliveriesQueue
+  TRANSACTIONS_QUEUE: entities.transactionsQueue
   COMPENSATIONS_QUEUE: entities.compensationsQueue
   NOTIFICATIONS_QUEUE: entities.notificationsQueue
   SWEEP_SCHEDULE: '*/30 * * * * *'

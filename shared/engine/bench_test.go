@@ -18,7 +18,7 @@ func BenchmarkGoodRun(b *testing.B) {
 	for b.Loop() {
 		n++
 		id := strconv.Itoa(n)
-		w.Post(workflow.OperationDeliver, id, "op-"+id, []byte(`{}`))
+		w.Post(workflow.OperationStart, id, "op-"+id, []byte(`{}`))
 		w.Step()
 	}
 	if p := w.Store.Get(strconv.Itoa(n)); p == nil || p.State != workflow.Completed {
@@ -30,7 +30,7 @@ func BenchmarkGoodRun(b *testing.B) {
 // ended, as each save and each read do.
 func BenchmarkDocument(b *testing.B) {
 	w := enginetest.New(b, fiveSteps(), 1, nil)
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	w.Step()
 	stored := w.Store.Get("t")
 	encoded, err := json.Marshal(stored)

@@ -41,7 +41,7 @@ func TestInPlaceRetries(t *testing.T) {
 				}
 				return nil
 			}
-			w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+			w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 			w.Step()
 			p := wantState(t, w, tc.state)
 			if n != tc.calls || p.Step("a").Attempts != tc.calls {
@@ -65,7 +65,7 @@ func TestTimeRunsOut(t *testing.T) {
 		w.Clock.Advance(budgets.CallTimeout)
 		return new(enginetest.Unavailable("slow"))
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	w.Step()
 	wantState(t, w, workflow.Running)
 
@@ -75,7 +75,7 @@ func TestTimeRunsOut(t *testing.T) {
 		w.Clock.Advance(4 * time.Second) // a call that does not keep to its time
 		return nil
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	w.Step()
 	p := wantState(t, w, workflow.Running)
 	if p.Lease.Runner != "" || p.Laters != 0 || p.WakeAt.After(w.Clock.Now()) {
@@ -104,7 +104,7 @@ func TestNoCallWithoutLease(t *testing.T) {
 		}
 		return nil
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	w.Step()
 	wantState(t, w, workflow.Completed)
 	if slow {
@@ -123,11 +123,11 @@ func TestStoppingHost(t *testing.T) {
 		}
 		return nil
 	}
-	if err := w.Engine.Schedule(ctx, w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())); err != nil {
+	if err := w.Engine.Schedule(ctx, w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())); err != nil {
 		t.Fatal(err)
 	}
 	p := wantState(t, w, workflow.Running)
-	if p.Lease.Runner != "" || len(p.InFlight()) != 0 || !w.Queue.Has("t/deliveries/2") {
+	if p.Lease.Runner != "" || len(p.InFlight()) != 0 || !w.Queue.Has("t/transactions/2") {
 		t.Errorf("not handed on:\n%s", enginetest.Describe(p))
 	}
 	w.Backends.OnCall = nil
@@ -153,7 +153,7 @@ func TestCallTimeoutOfAStep(t *testing.T) {
 		got[a.Step] = a.Timeout
 		return nil
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	w.Settle()
 	want := map[string]time.Duration{"a": budgets.CallTimeout, "b": budgets.CallTimeout, "c": 8 * time.Second, "d": budgets.CallTimeout, "e": budgets.CallTimeout}
 	if !maps.Equal(got, want) {
@@ -167,7 +167,7 @@ func TestCallTimeoutOfAStep(t *testing.T) {
 		}
 		return nil
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	w.Step()
 	if p := wantState(t, w, workflow.Running); p.Step("c").Attempts != 0 || p.Lease.Runner != "" {
 		t.Errorf("c was called %d times, lease %v", p.Step("c").Attempts, p.Lease)

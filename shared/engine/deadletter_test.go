@@ -44,7 +44,7 @@ func TestAnOutageIsOneDeadLetter(t *testing.T) {
 			abandon(t, w, 1)
 			raise(t, w, 4)
 			w.Clock.Advance(2 * time.Minute)
-			op, err := w.Operation(workflow.OperationDeliver, "t-00", "op-1", w.Store.Get("t-00").Request).Encode()
+			op, err := w.Operation(workflow.OperationStart, "t-00", "op-1", w.Store.Get("t-00").Request).Encode()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestAnOutageIsOneDeadLetter(t *testing.T) {
 				}
 			}
 			p := wantStateOf(t, w, "t-00", workflow.Running)
-			if p.DeadLetters != 1 || p.Wake != 6 || !w.Queue.Has("t-00/deliveries/6") {
+			if p.DeadLetters != 1 || p.Wake != 6 || !w.Queue.Has("t-00/transactions/6") {
 				t.Errorf("%d dead letters, wake %d, want 1 and 6:\n%s", p.DeadLetters, p.Wake, enginetest.Describe(p))
 			}
 			w.Settle()

@@ -55,6 +55,12 @@ func Decode(body []byte) (Envelope, error) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		return Envelope{}, fmt.Errorf("%w: malformed: %w", ErrUnreadable, err)
 	}
+	if e.Schema == 1 { // of when there was one business
+		e.Schema = EnvelopeSchema
+		if e.Operation == "deliver" {
+			e.Operation = "start"
+		}
+	}
 	if err := e.check(); err != nil {
 		return Envelope{}, err
 	}
@@ -80,7 +86,7 @@ func (e Envelope) check() error {
 			return unreadable("neither an operation nor a wake")
 		}
 		return nil
-	case "deliver", "reschedule":
+	case "start", "reschedule":
 		if !hasBody {
 			return unreadable("%s without a body", e.Operation)
 		}

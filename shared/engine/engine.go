@@ -64,7 +64,7 @@ func New(c Config) (*Engine, error) {
 	if c.Store == nil || c.Outside == nil || c.Caller == nil || c.Sender == nil || c.Now == nil || c.Pause == nil || c.Random == nil || c.Log == nil {
 		errs = append(errs, errors.New("a required field is missing"))
 	}
-	queues := []workflow.Queue{workflow.QueueDeliveries, workflow.QueueCompensations}
+	queues := []workflow.Queue{workflow.QueueTransactions, workflow.QueueCompensations}
 	if c.Budgets.Notify {
 		queues = append(queues, workflow.QueueNotifications)
 	}

@@ -18,7 +18,7 @@ import (
 // world returns a world with a trip posted.
 func world(t *testing.T) *enginetest.World {
 	w := enginetest.New(t, workflowtest.Trip(), 1, nil)
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	return w
 }
 
@@ -61,7 +61,7 @@ func fiveSteps() *workflow.Definition {
 // message.
 func TestWritesOfAGoodRun(t *testing.T) {
 	w := enginetest.New(t, fiveSteps(), 1, nil)
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	sent := w.Queue.Sent()
 	w.Step()
 	p := wantState(t, w, workflow.Completed)
@@ -183,7 +183,7 @@ func TestLeaseLost(t *testing.T) {
 // wake behind its end: the one that is set, unless that is what has come.
 func TestForeignLease(t *testing.T) {
 	w := world(t)
-	e := w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	e := w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome { return new(enginetest.Busy(time.Minute)) }
 	if err := w.Engine.Schedule(t.Context(), e); err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestForeignLease(t *testing.T) {
 		if p.Wake != wake+m.raises || !p.WakeAt.Equal(until.Add(engine.LeaseMargin)) || p.Saves != before.Saves || p.Lease != before.Lease {
 			t.Errorf("%s: wake %d at %s, saves %d, lease %v", name, p.Wake, p.WakeAt, p.Saves, p.Lease)
 		}
-		if !w.Queue.Has(fmt.Sprintf("t/deliveries/%d", p.Wake)) {
+		if !w.Queue.Has(fmt.Sprintf("t/transactions/%d", p.Wake)) {
 			t.Errorf("%s: wake %d was not sent", name, p.Wake)
 		}
 	}
@@ -227,7 +227,7 @@ func TestForeignLease(t *testing.T) {
 func TestStoreIsDown(t *testing.T) {
 	w := world(t)
 	w.Gate.Decide = func(effect string, _ int) workflowtest.Fate { return workflowtest.Refuse }
-	err := w.Engine.Schedule(t.Context(), w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody()))
+	err := w.Engine.Schedule(t.Context(), w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody()))
 	if failure.KindOf(err) != failure.Transient || err == nil {
 		t.Errorf("error %v, want a transient one", err)
 	}
@@ -247,7 +247,7 @@ func TestNewerDocument(t *testing.T) {
 
 func TestNewRefusesAnIncompleteConfiguration(t *testing.T) {
 	_, err := engine.New(engine.Config{Definition: &workflow.Definition{Name: "empty"}})
-	for _, want := range []string{"no steps", "required field", "queue deliveries", "queue compensations", "lease"} {
+	for _, want := range []string{"no steps", "required field", "queue transactions", "queue compensations", "lease"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not name %q", err, want)
 		}

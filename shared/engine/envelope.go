@@ -7,7 +7,7 @@ import (
 )
 
 // EnvelopeSchema is the newest version of the envelope that this code knows.
-const EnvelopeSchema = 1
+const EnvelopeSchema = 2
 
 // MaxBody is the largest request body, in bytes, that the system accepts.
 const MaxBody = 64 << 10
@@ -16,7 +16,7 @@ const MaxBody = 64 << 10
 type Envelope struct {
 	Schema        int    `json:"schema"`
 	TransactionID string `json:"transactionId"`
-	// OperationID and Operation (deliver, reschedule, cancel) name what a
+	// OperationID and Operation (start, reschedule, cancel) name what a
 	// client asked for; both are empty in a wake.
 	OperationID string `json:"operationId,omitempty"`
 	Operation   string `json:"operation,omitempty"`

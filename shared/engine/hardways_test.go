@@ -25,7 +25,7 @@ func TestTheLogTellsOfTheHardWays(t *testing.T) {
 			t.Errorf("%d lines %q, want %d:\n%s", n, text, want, log.String())
 		}
 	}
-	body, err := w.Operation(workflow.OperationDeliver, "lost", "op-9", workflowtest.TripBody()).Encode()
+	body, err := w.Operation(workflow.OperationStart, "lost", "op-9", workflowtest.TripBody()).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestAnyMessageTakesOverFromADeadRunner(t *testing.T) {
 		if err := w.Engine.Schedule(t.Context(), stale); err != nil {
 			t.Fatal(err)
 		}
-		if p := w.Store.Get("t"); !p.Rests() && !w.Queue.Has(fmt.Sprintf("t/deliveries/%d", p.Wake)) {
+		if p := w.Store.Get("t"); !p.Rests() && !w.Queue.Has(fmt.Sprintf("t/transactions/%d", p.Wake)) {
 			t.Errorf("at %s: wake %d was not sent", at, p.Wake)
 		}
 	}
@@ -73,8 +73,8 @@ func TestAnyMessageTakesOverFromADeadRunner(t *testing.T) {
 // one, so that a runner that dies after the renewal is followed without Sweep.
 func TestWakeOfALeaseThatWasRenewed(t *testing.T) {
 	w := enginetest.New(t, fiveSteps(), 1, nil)
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
-	deliver := w.Operation(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
+	deliver := w.Operation(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	dead := false
 	w.Gate.Decide = func(string, int) workflowtest.Fate {
 		if dead {
@@ -97,7 +97,7 @@ func TestWakeOfALeaseThatWasRenewed(t *testing.T) {
 	w.Step()
 	dead, w.Backends.OnCall = false, nil
 	p := wantState(t, w, workflow.Running)
-	if p.Lease.Runner == "" || !w.Queue.Has(fmt.Sprintf("t/deliveries/%d", p.Wake)) {
+	if p.Lease.Runner == "" || !w.Queue.Has(fmt.Sprintf("t/transactions/%d", p.Wake)) {
 		t.Fatalf("the test needs a dead runner whose wake was sent before a renewal:\n%s", enginetest.Describe(p))
 	}
 	for w.Queue.Len() > 0 { // no Sweep
@@ -120,7 +120,7 @@ func TestPanicOfTheBusiness(t *testing.T) {
 			t.Error("the panic was lost")
 		}
 	}()
-	_ = w.Engine.Schedule(t.Context(), w.Operation(workflow.OperationDeliver, "t", "op-1", []byte(`{}`)))
+	_ = w.Engine.Schedule(t.Context(), w.Operation(workflow.OperationStart, "t", "op-1", []byte(`{}`)))
 }
 
 // Ensure no call is made behind the lease when the process was stopped between
@@ -128,7 +128,7 @@ func TestPanicOfTheBusiness(t *testing.T) {
 func TestPauseBetweenSaveAndCall(t *testing.T) {
 	for _, pause := range []time.Duration{54 * time.Second, time.Hour} {
 		w := enginetest.New(t, single(), 1, func(c *engine.Config) { c.Budgets.InvocationTimeout = 2 * time.Hour })
-		w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+		w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 		paused := false
 		w.Gate.Decide = func(effect string, _ int) workflowtest.Fate {
 			if effect == "create t" && !paused {

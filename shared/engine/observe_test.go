@@ -33,7 +33,7 @@ func TestAttemptsAndChangesAreTold(t *testing.T) {
 		}
 		return nil
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", []byte(`{}`))
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
 	w.Step()
 	w.Clock.Advance(time.Minute)
 	w.Settle()

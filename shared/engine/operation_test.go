@@ -12,7 +12,7 @@ import (
 // a 202 for it.
 func TestOperationOfADeadLetter(t *testing.T) {
 	w := newWorld(t)
-	body, err := w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody()).Encode()
+	body, err := w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody()).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func newUndoing(t *testing.T, answer workflow.Outcome) *undoing {
 		}
 		return nil
 	}
-	u.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	u.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	u.Settle()
 	u.began = u.Clock.Now()
 	u.Post(workflow.OperationCancel, "t", "op-2", nil)

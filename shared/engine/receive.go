@@ -66,7 +66,7 @@ func (s *session) receive(ctx context.Context, p *workflow.Progress, op *workflo
 // comes once more.
 func (s *session) endedBefore(ctx context.Context, p *workflow.Progress, op workflow.Operation) (bool, error) {
 	_, known := p.Owner()
-	if !known || op.Caller == "" || op.Kind == workflow.OperationDeliver || p.Refuses(op) != "" {
+	if !known || op.Caller == "" || op.Kind == workflow.OperationStart || p.Refuses(op) != "" {
 		return false, nil
 	}
 	_, err := s.r.Outside.Read(ctx, op.ID)

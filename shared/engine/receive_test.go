@@ -18,13 +18,13 @@ import (
 // on record without a call, with a wake that brings it to its end.
 func TestReceiveLostOperation(t *testing.T) {
 	completed := func(t *testing.T, w *enginetest.World) {
-		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Settle()
 		wantState(t, w, workflow.Completed)
 	}
 	held := func(t *testing.T, w *enginetest.World) {
 		w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome { return new(enginetest.Busy(time.Minute)) }
-		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Step()
 		until := w.Clock.Now().Add(time.Hour)
 		if err := w.Store.Change("t", func(p *workflow.Progress) { p.Take("another", until, engine.LeaseMargin) }); err != nil {
@@ -37,7 +37,7 @@ func TestReceiveLostOperation(t *testing.T) {
 		body   json.RawMessage
 		ends   workflow.State
 	}{
-		"delivery, nothing known": {nil, workflow.OperationDeliver, workflowtest.TripBody(), workflow.Completed},
+		"delivery, nothing known": {nil, workflow.OperationStart, workflowtest.TripBody(), workflow.Completed},
 		"cancel, nothing known":   {nil, workflow.OperationCancel, nil, workflow.Cancelled},
 		"cancel of a completed":   {completed, workflow.OperationCancel, nil, workflow.Cancelled},
 		"change of a completed":   {completed, workflow.OperationReschedule, json.RawMessage(`{"nights":5}`), workflow.Completed},
@@ -73,7 +73,7 @@ func TestReceiveLostOperation(t *testing.T) {
 // comes, and is on record outside.
 func TestReceiveAnothersOperation(t *testing.T) {
 	w := enginetest.New(t, workflowtest.Trip(), 1, nil)
-	w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.PostBy("ada", workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	before := wantState(t, w, workflow.Completed)
 	e := w.Operation(workflow.OperationCancel, "t", "op-5", nil)
@@ -98,14 +98,14 @@ func TestReceiveAnothersOperation(t *testing.T) {
 // does not hold is on record outside.
 func TestOutsideComesFirst(t *testing.T) {
 	foreign := func(w *enginetest.World) {
-		w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.PostBy("ada", workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Settle()
 		w.PostBy("bob", workflow.OperationCancel, "t", "op-5", nil)
 	}
 	early := func(w *enginetest.World) {
 		w.PostBy("bob", workflow.OperationCancel, "t", "op-5", nil)
 		w.Step()
-		w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.PostBy("ada", workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	}
 	for name, begin := range map[string]func(*enginetest.World){"foreign": foreign, "early": early} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestRefusedForRoomStaysRefused(t *testing.T) {
 	w.PostBy("ada", workflow.OperationReschedule, "t", "op-2", json.RawMessage(`{"nights":5}`))
 	for w.Step() {
 	}
-	w.PostBy("ada", workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.PostBy("ada", workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	w.Clock.Advance(workflowtest.DuplicateWindow)
 	w.PostBy("ada", workflow.OperationReschedule, "t", "op-2", json.RawMessage(`{"nights":5}`))
@@ -203,7 +203,7 @@ func TestOperationThatCanNotBeStored(t *testing.T) {
 		}
 		return workflowtest.Pass
 	}
-	err := w.Engine.Schedule(t.Context(), w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody()))
+	err := w.Engine.Schedule(t.Context(), w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody()))
 	if err == nil || failure.KindOf(err) != failure.Transient || w.Store.Get("t") != nil {
 		t.Errorf("error %v, want a transient one", err)
 	}

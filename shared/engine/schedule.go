@@ -27,7 +27,7 @@ func (r *Engine) Receive(ctx context.Context, e Envelope) (fresh bool, err error
 // scheduling is what Schedule does differently.
 type scheduling struct{ r *Engine }
 
-func (w scheduling) Queue() workflow.Queue { return workflow.QueueDeliveries }
+func (w scheduling) Queue() workflow.Queue { return workflow.QueueTransactions }
 
 func (w scheduling) Acts(s workflow.State) bool {
 	return s == workflow.Accepted || s == workflow.Running || s == workflow.Completed

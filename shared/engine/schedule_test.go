@@ -39,7 +39,7 @@ func TestMessagesWithoutDocument(t *testing.T) {
 	if err := w.Engine.Supervise(t.Context(), wake(3)); !errors.Is(err, engine.ErrUnknownTransaction) {
 		t.Errorf("a wake for Supervise: error %v, want ErrUnknownTransaction", err)
 	}
-	for _, kind := range []workflow.OperationKind{workflow.OperationDeliver, workflow.OperationReschedule, workflow.OperationCancel} {
+	for _, kind := range []workflow.OperationKind{workflow.OperationStart, workflow.OperationReschedule, workflow.OperationCancel} {
 		e := w.Operation(kind, "t", "op-1", workflowtest.TripBody())
 		e.AcceptedAt = w.Clock.Now().Add(-30*24*time.Hour - time.Second)
 		if err := w.Engine.Schedule(t.Context(), e); !errors.Is(err, engine.ErrTooOld) {
@@ -55,7 +55,7 @@ func TestMessagesWithoutDocument(t *testing.T) {
 func TestOutage(t *testing.T) {
 	w := newWorld(t)
 	later(w, "flight")
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	var waits []time.Duration
 	for range 9 {
 		if !w.Step() {
@@ -92,7 +92,7 @@ func TestOutage(t *testing.T) {
 func TestNothingIsDue(t *testing.T) {
 	w := newWorld(t)
 	later(w, "flight")
-	deliver := w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	deliver := w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	if err := w.Engine.Schedule(t.Context(), deliver); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestNothingIsDue(t *testing.T) {
 func TestCurrentWakeIsDue(t *testing.T) {
 	w := newWorld(t)
 	later(w, "flight")
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Step()
 	before := wantState(t, w, workflow.Running)
 	if !before.WakeAt.After(w.Clock.Now()) {
@@ -137,7 +137,7 @@ func TestCurrentWakeIsDue(t *testing.T) {
 func TestEverythingActsWithinTheDuplicateWindow(t *testing.T) {
 	w := newWorld(t)
 	later(w, "payment")
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Step()
 	w.Post(workflow.OperationReschedule, "t", "op-2", []byte(`{"nights":5}`))
 	w.Step()
@@ -162,7 +162,7 @@ func TestEverythingActsWithinTheDuplicateWindow(t *testing.T) {
 // Ensure a repeated operation changes nothing, wherever the transaction is.
 func TestRepeatedOperations(t *testing.T) {
 	w := newWorld(t)
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Post(workflow.OperationReschedule, "t", "op-2", []byte(`{"nights":5}`))
 	w.Settle()
 	calls, writes := len(w.Backends.Calls()), w.Store.Writes()
@@ -181,7 +181,7 @@ func TestTombstoneStopsALateDelivery(t *testing.T) {
 	w := newWorld(t)
 	w.Post(workflow.OperationCancel, "t", "op-2", nil)
 	w.Post(workflow.OperationReschedule, "t", "op-3", []byte(`{"nights":5}`))
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	p := wantState(t, w, workflow.Cancelled)
 	for id, want := range map[string]workflow.OperationState{
@@ -199,7 +199,7 @@ func TestTombstoneStopsALateDelivery(t *testing.T) {
 func TestExpiryOfARunningTransaction(t *testing.T) {
 	w := newWorld(t)
 	later(w, "payment")
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	p := wantState(t, w, workflow.Compensated)
 	if p.Cause != workflow.CauseExpired || len(w.Backends.Live()) != 0 {
@@ -224,7 +224,7 @@ func TestRescheduleWhoseDeliveryNeverComes(t *testing.T) {
 // Supervise's lease, which is left alone.
 func TestOperationsOnATransactionBeingUndone(t *testing.T) {
 	w := newWorld(t)
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	w.Post(workflow.OperationCancel, "t", "op-2", nil)
 	asked := false

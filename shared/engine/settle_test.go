@@ -23,20 +23,20 @@ func TestSaveOfTheResultsFails(t *testing.T) {
 		}
 		return workflowtest.Pass
 	}
-	e := w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	e := w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	err := w.Engine.Schedule(t.Context(), e)
 	if err == nil || failure.KindOf(err) != failure.Transient {
 		t.Fatalf("error %v, want a transient one", err)
 	}
 	w.Gate.Decide = nil
 	p := wantState(t, w, workflow.Running)
-	if !p.Lease.Live(w.Clock.Now()) || w.Queue.Has(fmt.Sprintf("t/deliveries/%d", p.Wake)) {
+	if !p.Lease.Live(w.Clock.Now()) || w.Queue.Has(fmt.Sprintf("t/transactions/%d", p.Wake)) {
 		t.Fatalf("the test needs a live lease whose wake is not sent:\n%s", p.Lease.Until)
 	}
 	if err := w.Engine.Schedule(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	if !w.Queue.Has(fmt.Sprintf("t/deliveries/%d", p.Wake)) {
+	if !w.Queue.Has(fmt.Sprintf("t/transactions/%d", p.Wake)) {
 		t.Errorf("wake %d was not sent", p.Wake)
 	}
 }
@@ -55,7 +55,7 @@ func TestWakeIsSavedBeforeItIsSent(t *testing.T) {
 	sent := 0
 	w.Gate.Decide = func(effect string, _ int) workflowtest.Fate {
 		var wake int
-		if n, _ := fmt.Sscanf(effect, "send t/deliveries/%d", &wake); n == 1 {
+		if n, _ := fmt.Sscanf(effect, "send t/transactions/%d", &wake); n == 1 {
 			sent++
 			if saved := w.Store.Get("t").Wake; wake > saved {
 				t.Errorf("wake %d was sent, saved is %d", wake, saved)

@@ -41,7 +41,7 @@ func onUndo(w *enginetest.World, backend string, answer func() *workflow.Outcome
 
 func cancelled(t *testing.T, w *enginetest.World) {
 	t.Helper()
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	wantStateOf(t, w, "t", workflow.Completed)
 	w.Post(workflow.OperationCancel, "t", "op-2", nil)
@@ -146,7 +146,7 @@ func abandon(t *testing.T, w *enginetest.World, n int) {
 	t.Helper()
 	for i := range n {
 		p := w.Engine.Definition.New(fmt.Sprintf("t-%02d", i), w.Clock.Now(), w.Engine.Budgets.Limits())
-		p.Receive(workflow.Operation{ID: "op-1", Kind: workflow.OperationDeliver, Body: workflowtest.TripBody(), AcceptedAt: w.Clock.Now()})
+		p.Receive(workflow.Operation{ID: "op-1", Kind: workflow.OperationStart, Body: workflowtest.TripBody(), AcceptedAt: w.Clock.Now()})
 		turn := workflow.Turn{Now: w.Clock.Now(), Due: w.Clock.Now(), Start: true, Limits: w.Engine.Budgets.Limits()}
 		if err := w.Engine.Definition.Advance(p, turn); err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func TestSweepGoesOnAfterAFailure(t *testing.T) {
 	abandon(t, w, 5)
 	w.Clock.Advance(2 * time.Minute)
 	w.Gate.Decide = func(effect string, n int) workflowtest.Fate {
-		if effect == "replace t-01" || effect == "send t-02/deliveries/2" {
+		if effect == "replace t-01" || effect == "send t-02/transactions/2" {
 			return workflowtest.Refuse
 		}
 		return workflowtest.Pass
@@ -246,13 +246,13 @@ func TestDeadLetters(t *testing.T) {
 	abandon(t, w, 1)
 	die(t, w, w.Store.Get("t-00").Wake)
 	p := w.Store.Get("t-00")
-	if p.DeadLetters != 1 || p.State != workflow.Running || !p.WakeAt.After(p.Lease.Until.Time) || !w.Queue.Has("t-00/deliveries/2") {
+	if p.DeadLetters != 1 || p.State != workflow.Running || !p.WakeAt.After(p.Lease.Until.Time) || !w.Queue.Has("t-00/transactions/2") {
 		t.Errorf("beside a lease:\n%s", enginetest.Describe(p))
 	}
 	w.Clock.Advance(2 * time.Minute)
 	for want := 2; want <= 3; want++ {
 		die(t, w, w.Store.Get("t-00").Wake)
-		if p := wantStateOf(t, w, "t-00", workflow.Running); p.DeadLetters != want || !w.Queue.Has(fmt.Sprintf("t-00/deliveries/%d", p.Wake)) {
+		if p := wantStateOf(t, w, "t-00", workflow.Running); p.DeadLetters != want || !w.Queue.Has(fmt.Sprintf("t-00/transactions/%d", p.Wake)) {
 			t.Errorf("dead letter %d:\n%s", want, enginetest.Describe(p))
 		}
 	}
@@ -321,11 +321,11 @@ func TestOperationInTheWrongQueue(t *testing.T) {
 // transaction Stuck.
 func TestADeadLetterCountsOnce(t *testing.T) {
 	for effect, fate := range map[string]workflowtest.Fate{
-		"replace t-00":             workflowtest.Lose,
-		"send t-00/deliveries/2":   workflowtest.Refuse,
-		"send t-00/deliveries/2 ":  workflowtest.Lose,
-		"read t-00 (the first)":    workflowtest.Refuse,
-		"replace t-00, not at all": workflowtest.Refuse,
+		"replace t-00":              workflowtest.Lose,
+		"send t-00/transactions/2":  workflowtest.Refuse,
+		"send t-00/transactions/2 ": workflowtest.Lose,
+		"read t-00 (the first)":     workflowtest.Refuse,
+		"replace t-00, not at all":  workflowtest.Refuse,
 	} {
 		t.Run(effect, func(t *testing.T) {
 			w := newWorld(t)

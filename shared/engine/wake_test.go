@@ -18,7 +18,7 @@ func told(t *testing.T, log *strings.Builder) *enginetest.World {
 		c.Budgets.Notify = true
 		c.Log = slog.New(slog.NewTextHandler(log, nil))
 	})
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	return w
 }
 
@@ -78,8 +78,8 @@ func TestAnnouncedAgain(t *testing.T) {
 		"waits":         {func(p *workflow.Progress) { p.Outbox.Wake = 7 }, []string{"t/notifications/7"}},
 		"nobody cares":  {nil, nil},
 		"goes on": {func(p *workflow.Progress) {
-			p.State, p.WakeQueue = workflow.Running, workflow.QueueDeliveries
-		}, []string{"t/deliveries/1", "t/notifications/1"}},
+			p.State, p.WakeQueue = workflow.Running, workflow.QueueTransactions
+		}, []string{"t/transactions/1", "t/notifications/1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := told(t, &strings.Builder{})
@@ -108,7 +108,7 @@ func TestAnnouncedAgain(t *testing.T) {
 func TestNotificationsNeedAQueue(t *testing.T) {
 	w := world(t)
 	c := w.Engine.Config
-	c.Queues = map[workflow.Queue]string{workflow.QueueDeliveries: "d", workflow.QueueCompensations: "c"}
+	c.Queues = map[workflow.Queue]string{workflow.QueueTransactions: "d", workflow.QueueCompensations: "c"}
 	if _, err := engine.New(c); err != nil {
 		t.Errorf("without notices: %v", err)
 	}

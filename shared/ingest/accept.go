@@ -86,7 +86,7 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 	if err != nil {
 		return Result{}, fmt.Errorf("accept request: %w", err)
 	}
-	r, err := s.request(id, id, workflow.OperationDeliver, in)
+	r, err := s.request(id, id, workflow.OperationStart, in)
 	if err != nil {
 		return Result{}, err
 	}
@@ -116,7 +116,7 @@ func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept Requ
 	case err != nil:
 		return kept, false, fmt.Errorf("look for request %s: %w", id, err)
 	}
-	now := Request{Operation: workflow.OperationDeliver, Caller: in.Caller}.under(id, in.Body)
+	now := Request{Operation: workflow.OperationStart, Caller: in.Caller}.under(id, in.Body)
 	return kept, kept.same(now), nil
 }
 
@@ -128,7 +128,7 @@ func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) 
 	if err := s.checkID(id); err != nil {
 		return Result{}, err
 	}
-	r, err := s.request(id, id, workflow.OperationDeliver, in)
+	r, err := s.request(id, id, workflow.OperationStart, in)
 	if err != nil {
 		return Result{}, err
 	}
@@ -160,7 +160,7 @@ func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) 
 // the transaction since, or it is not, and something else that was asked of the
 // transaction was faster.
 func (s *Service) known(ctx context.Context, p *workflow.Progress, r Request, in Input) (Result, error) {
-	i := slices.IndexFunc(p.Operations, func(o workflow.OperationRecord) bool { return o.Kind == workflow.OperationDeliver })
+	i := slices.IndexFunc(p.Operations, func(o workflow.OperationRecord) bool { return o.Kind == workflow.OperationStart })
 	if i < 0 {
 		return s.keepAndSend(ctx, r, in, ErrOtherContent)
 	}

@@ -89,7 +89,7 @@ func TestPostMintsTheID(t *testing.T) {
 	r, err := b.Post(t.Context(), input(`{"a":1}`), "")
 	want(t, r, err, Result{TransactionID: "m-1", OperationID: "m-2"})
 	want(t, b.sent(t), nil, []engine.Envelope{{
-		Schema: engine.EnvelopeSchema, TransactionID: "m-1", OperationID: "m-2", Operation: "deliver",
+		Schema: engine.EnvelopeSchema, TransactionID: "m-1", OperationID: "m-2", Operation: "start",
 		AcceptedAt: noon, Caller: "ann", TraceParent: "00-1-2-01", Body: json.RawMessage(`{"a":1}`),
 	}})
 }
@@ -192,9 +192,9 @@ func TestPutOfAPostThatWasNotAcknowledged(t *testing.T) {
 	// stored is a document whose delivery came with the given content; "" is
 	// that of an older version, which did not keep what it was.
 	stored := func(revision int, request, content string) *workflow.Progress {
-		delivery := workflow.OperationRecord{ID: "m-10", Kind: workflow.OperationDeliver}
+		delivery := workflow.OperationRecord{ID: "m-10", Kind: workflow.OperationStart}
 		if content != "" {
-			delivery.Hash = workflow.Hash(workflow.OperationDeliver, "m-9", []byte(content))
+			delivery.Hash = workflow.Hash(workflow.OperationStart, "m-9", []byte(content))
 		}
 		return &workflow.Progress{
 			ID: "m-9", State: workflow.Running, Revision: revision, Request: json.RawMessage(request),
@@ -249,7 +249,7 @@ func TestPutBesideAnothersRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.transactions.documents["m-9"] = &workflow.Progress{ID: "m-9", Caller: "ann", Revision: 1, Operations: []workflow.OperationRecord{
-		{ID: "m-10", Kind: workflow.OperationDeliver, Hash: workflow.Hash(workflow.OperationDeliver, "m-9", []byte(`{"a":1}`))},
+		{ID: "m-10", Kind: workflow.OperationStart, Hash: workflow.Hash(workflow.OperationStart, "m-9", []byte(`{"a":1}`))},
 	}}
 	r, err := b.Put(t.Context(), "m-9", input(`{"a":1}`))
 	want(t, r, err, Result{TransactionID: "m-9", OperationID: "m-10", Repeated: true})
@@ -264,7 +264,7 @@ func TestRepeatOfWhatIsOnRecordIsNotSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.transactions.documents["id"] = &workflow.Progress{ID: "id", State: workflow.Completed, Operations: []workflow.OperationRecord{
-		{ID: first.OperationID, Kind: workflow.OperationDeliver},
+		{ID: first.OperationID, Kind: workflow.OperationStart},
 	}}
 	first.Repeated = true
 	again, err := b.Put(t.Context(), "id", input(`{"a":1}`))

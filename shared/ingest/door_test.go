@@ -108,7 +108,7 @@ func TestIDOfAForgottenKey(t *testing.T) {
 	id := newID(t, realMint(t, noon), mint.Transaction, "ann")
 	p := ofAnn(workflow.Running)
 	p.ID = id
-	p.Operations[0].Hash = workflow.Hash(workflow.OperationDeliver, id, []byte(`{"a":1}`))
+	p.Operations[0].Hash = workflow.Hash(workflow.OperationStart, id, []byte(`{"a":1}`))
 	b.transactions.documents[id] = p
 	if r, err := b.Put(t.Context(), id, input(`{"a":1}`)); err != nil || !r.Repeated {
 		t.Errorf("put: %+v, %v", r, err)
@@ -165,8 +165,8 @@ func TestSquattedKeys(t *testing.T) {
 func TestKeyOfAnOlderVersion(t *testing.T) {
 	b := newBench()
 	old := Request{
-		ID: keyID("ann", "key"), TransactionID: keyID("ann", "key"), OperationID: "o-1", Operation: workflow.OperationDeliver,
-		Hash: workflow.Hash(workflow.OperationDeliver, keyID("ann", "key"), []byte(`{"a":1}`)), Caller: "ann", AcceptedAt: noon,
+		ID: keyID("ann", "key"), TransactionID: keyID("ann", "key"), OperationID: "o-1", Operation: workflow.OperationStart,
+		Hash: workflow.Hash(workflow.OperationStart, keyID("ann", "key"), []byte(`{"a":1}`)), Caller: "ann", AcceptedAt: noon,
 	}
 	b.requests.kept[old.ID] = old
 	r, err := b.Post(t.Context(), input(`{"a":1}`), "key")

@@ -19,7 +19,7 @@ func inputOf(caller, body string) Input {
 func ofAnn(state workflow.State) *workflow.Progress {
 	return &workflow.Progress{
 		ID: "id", State: state, Caller: "ann", Revision: 1, Request: json.RawMessage(`{"a":1}`),
-		Operations: []workflow.OperationRecord{{ID: "o-1", Kind: workflow.OperationDeliver}},
+		Operations: []workflow.OperationRecord{{ID: "o-1", Kind: workflow.OperationStart}},
 	}
 }
 

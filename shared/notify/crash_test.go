@@ -18,21 +18,21 @@ import (
 // scenarios are whole lives of the transaction t.
 var scenarios = map[string]func(w *world){
 	"completed": func(w *world) {
-		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Settle()
 	},
 	"rejected": func(w *world) {
 		refuse(w, "PUT hotels/t", "PUT flights/t")
-		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Settle()
 	},
 	"compensated": func(w *world) {
 		refuse(w, "PUT payments/t")
-		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Settle()
 	},
 	"rescheduled, then cancelled": func(w *world) {
-		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Settle()
 		w.Post(workflow.OperationReschedule, "t", "op-2", []byte(`{"nights":5}`))
 		w.Settle()
@@ -40,13 +40,13 @@ var scenarios = map[string]func(w *world){
 		w.Settle()
 	},
 	"rescheduled before anybody was told": func(w *world) {
-		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Step()
 		w.Post(workflow.OperationReschedule, "t", "op-2", []byte(`{"nights":5}`))
 		w.Settle()
 	},
 	"stuck, then retried": func(w *world) {
-		w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		w.Settle()
 		refuse(w, "DELETE hotels/t")
 		w.Post(workflow.OperationCancel, "t", "op-2", nil)
@@ -166,7 +166,7 @@ func TestRandomFates(t *testing.T) {
 			}
 			for i := range 20 {
 				id := fmt.Sprint("t-", i)
-				w.Post(workflow.OperationDeliver, id, "op-1-"+id, workflowtest.TripBody())
+				w.Post(workflow.OperationStart, id, "op-1-"+id, workflowtest.TripBody())
 				w.Post(workflow.OperationReschedule, id, "op-2-"+id, []byte(`{"nights":5}`))
 				if i%2 == 0 {
 					w.Post(workflow.OperationCancel, id, "op-3-"+id, nil)

@@ -22,7 +22,7 @@ var errDown = failure.New(failure.Transient, "post", "", errors.New("the receive
 // it.
 func TestOffLeavesNoTrace(t *testing.T) {
 	w := enginetest.New(t, workflowtest.Trip(), 1, nil)
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	if p := w.Store.Get("t"); p.Outbox.Count != 0 || p.Outbox.Wake != 0 || len(p.Outbox.Notices) != 0 {
 		t.Errorf("outbox %+v", p.Outbox)

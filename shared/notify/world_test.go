@@ -112,7 +112,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 // deliver completes the transaction t, as far as the receiver allows.
 func (w *world) deliver() {
 	w.T.Helper()
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	for range 20 {
 		if p := w.Store.Get("t"); p != nil && p.Rests() {
 			return

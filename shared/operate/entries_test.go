@@ -84,7 +84,7 @@ func TestEntryActsNeedWhoAndWhy(t *testing.T) {
 
 func TestEntriesOfNobody(t *testing.T) {
 	w := newWorld(t)
-	for source, id := range map[string]string{"deliveries": "deliveries.1", "a b": "a b.1", "..": "../x"} {
+	for source, id := range map[string]string{"transactions": "transactions.1", "a b": "a b.1", "..": "../x"} {
 		_, err := w.operate.Entry(t.Context(), source, id)
 		_, dropErr := w.operate.Drop(t.Context(), source, id, ada)
 		_, redriveErr := w.operate.Redrive(t.Context(), source, id, ada)
@@ -93,7 +93,7 @@ func TestEntriesOfNobody(t *testing.T) {
 				t.Errorf("%s: %v, want not found", id, err)
 			}
 		}
-		if asked := slices.Contains(w.Gate.Effects(), "read entry "+id+" #1"); asked != (source == "deliveries") {
+		if asked := slices.Contains(w.Gate.Effects(), "read entry "+id+" #1"); asked != (source == "transactions") {
 			t.Errorf("%s: was the store asked? %v", id, asked)
 		}
 	}

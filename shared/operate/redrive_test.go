@@ -44,7 +44,7 @@ func (w *world) checkRedriven() {
 // Ensure that an operation whose message was lost to its transaction is done.
 func TestRedriveOfAnOperationThatIsNotOnRecord(t *testing.T) {
 	w := newWorld(t)
-	w.keepMessage(w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody()))
+	w.keepMessage(w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody()))
 	acted := w.mustRedrive("operation op-1 was put on record of transaction t and is Pending")
 	if acted.Entry.Body != "" || acted.Entry.Properties != nil || acted.Repeated {
 		t.Errorf("acted %+v", acted)
@@ -59,7 +59,7 @@ func TestRedriveOfAnOperationThatIsNotOnRecord(t *testing.T) {
 
 func TestRedriveOfACancelOfWhatIsCompleted(t *testing.T) {
 	w := newWorld(t)
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	w.want(workflow.Completed)
 	w.keepMessage(w.Operation(workflow.OperationCancel, "t", "op-2", nil))
@@ -86,7 +86,7 @@ func (w *world) running() *workflow.Progress {
 		}
 		return workflowtest.Pass
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Step()
 	w.Gate.Decide = nil
 	return w.want(workflow.Running)
@@ -95,7 +95,7 @@ func (w *world) running() *workflow.Progress {
 func TestRedriveRaisesANewWake(t *testing.T) {
 	for name, envelope := range map[string]func(*world, *workflow.Progress) engine.Envelope{
 		"an operation on record": func(w *world, _ *workflow.Progress) engine.Envelope {
-			return w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+			return w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		},
 		"a wake": func(_ *world, p *workflow.Progress) engine.Envelope {
 			return engine.Envelope{TransactionID: "t", Wake: p.Wake}
@@ -110,7 +110,7 @@ func TestRedriveRaisesANewWake(t *testing.T) {
 			w.keepMessage(envelope(w, before))
 			w.mustRedrive(fmt.Sprintf("wake %d of transaction t was sent", before.Wake+1))
 			p := w.want(workflow.Running)
-			if p.Wake != before.Wake+1 || p.WakeAt != workflow.At(w.Clock.Now()) || p.Saves != before.Saves || !w.Queue.Has(engine.WakeID("t", "deliveries", p.Wake)) {
+			if p.Wake != before.Wake+1 || p.WakeAt != workflow.At(w.Clock.Now()) || p.Saves != before.Saves || !w.Queue.Has(engine.WakeID("t", "transactions", p.Wake)) {
 				t.Errorf("wake %d after %d at %s, saves %d after %d", p.Wake, before.Wake, p.WakeAt, p.Saves, before.Saves)
 			}
 			w.checkRedriven()
@@ -151,7 +151,7 @@ func TestRedriveIntoTheWorkOfARunner(t *testing.T) {
 		}
 		return nil
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Step()
 	p := w.want(workflow.Completed)
 	if p.Step("payment").Attempts != 1 || redriven != 1 {
@@ -167,7 +167,7 @@ func TestRedriveOfWhatRests(t *testing.T) {
 	for _, state := range []workflow.State{workflow.Completed, workflow.Rejected, workflow.Stuck} {
 		for _, e := range []engine.Envelope{
 			{TransactionID: "t", Wake: 3},
-			{TransactionID: "t", OperationID: "op-1", Operation: "deliver", AcceptedAt: workflowtest.Start, Body: workflowtest.TripBody()},
+			{TransactionID: "t", OperationID: "op-1", Operation: "start", AcceptedAt: workflowtest.Start, Body: workflowtest.TripBody()},
 		} {
 			t.Run(fmt.Sprintf("%s, wake %d", state, e.Wake), func(t *testing.T) {
 				w := newWorld(t)
@@ -211,7 +211,7 @@ func TestRedriveTwiceHasOneEffect(t *testing.T) {
 }
 
 func TestRedriveIsRefused(t *testing.T) {
-	old := engine.Envelope{TransactionID: "t", OperationID: "op-1", Operation: "deliver", Body: workflowtest.TripBody(),
+	old := engine.Envelope{TransactionID: "t", OperationID: "op-1", Operation: "start", Body: workflowtest.TripBody(),
 		AcceptedAt: workflowtest.Start.Add(-31 * 24 * time.Hour)}
 	encoded, err := old.Encode()
 	if err != nil {
@@ -295,9 +295,9 @@ func TestRedriveOfWhatWasDroppedIsRefused(t *testing.T) {
 // place or not, is repeated without harm, and that the record of the act comes
 // before the effect.
 func TestRedriveSurvivesLostAnswers(t *testing.T) {
-	const id = "deliveries.deadletter.1"
+	const id = "transactions.deadletter.1"
 	operation := func(w *world) engine.Envelope {
-		return w.Operation(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+		return w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	}
 	wake := func(w *world) engine.Envelope {
 		w.running()
@@ -309,8 +309,8 @@ func TestRedriveSurvivesLostAnswers(t *testing.T) {
 		envelope func(*world) engine.Envelope
 	}{
 		{"read entry " + id, 1, operation}, {"replace entry " + id, 1, operation}, {"create t", 1, operation},
-		{"send t/deliveries/1", 1, operation}, {"replace entry " + id, 2, operation}, {"read t", 2, operation},
-		{"replace t", 1, wake}, {"replace entry " + id, 2, wake}, {"send t/deliveries/3", 1, wake},
+		{"send t/transactions/1", 1, operation}, {"replace entry " + id, 2, operation}, {"read t", 2, operation},
+		{"replace t", 1, wake}, {"replace entry " + id, 2, wake}, {"send t/transactions/3", 1, wake},
 	} {
 		for _, fate := range []workflowtest.Fate{workflowtest.Refuse, workflowtest.Lose} {
 			t.Run(fmt.Sprintf("%s %d, fate %d", c.effect, c.nth, fate), func(t *testing.T) {

@@ -22,7 +22,7 @@ func (w *world) deadLettered() *workflow.Progress {
 	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome {
 		return &workflow.Outcome{Retry: workflow.RetryLater, Status: 503, Message: "not now"}
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Step()
 	for range 4 {
 		p := w.want(workflow.Running)
@@ -133,7 +133,7 @@ func TestADeliveryThatComesWhileStuck(t *testing.T) {
 	if _, err := w.Store.Create(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	w.want(workflow.Stuck)
 	if _, err := w.operate.Retry(t.Context(), "t", ada); err != nil {

@@ -88,10 +88,10 @@ func TestStoryTellsWhatComes(t *testing.T) {
 	}{
 		"waiting for a wake": {
 			workflow.Progress{
-				State: workflow.Running, Wake: 4, WakeAt: at(time.Minute), WakeQueue: workflow.QueueDeliveries, CompleteBy: at(time.Hour),
+				State: workflow.Running, Wake: 4, WakeAt: at(time.Minute), WakeQueue: workflow.QueueTransactions, CompleteBy: at(time.Hour),
 				Steps: []workflow.StepProgress{{Name: "hotel", State: workflow.StepPending, NotBefore: at(30 * time.Second)}, {Name: "flight", State: workflow.StepPending}},
 			},
-			[]string{"30s step hotel is retried", "1m0s wake t/deliveries/4 continues it", "1h0m0s its time limit: if not completed by then, it is undone"},
+			[]string{"30s step hotel is retried", "1m0s wake t/transactions/4 continues it", "1h0m0s its time limit: if not completed by then, it is undone"},
 		},
 		"at work": {
 			workflow.Progress{
@@ -103,8 +103,8 @@ func TestStoryTellsWhatComes(t *testing.T) {
 				"1h0m0s the undo of step flight is retried"},
 		},
 		"overdue": {
-			workflow.Progress{State: workflow.Accepted, Wake: 1, WakeAt: at(-time.Hour), WakeQueue: workflow.QueueDeliveries},
-			[]string{"-1h0m0s wake t/deliveries/1 is overdue and unanswered: Sweep sends another"},
+			workflow.Progress{State: workflow.Accepted, Wake: 1, WakeAt: at(-time.Hour), WakeQueue: workflow.QueueTransactions},
+			[]string{"-1h0m0s wake t/transactions/1 is overdue and unanswered: Sweep sends another"},
 		},
 		"completed": {
 			workflow.Progress{

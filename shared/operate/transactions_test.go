@@ -307,7 +307,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 func TestRetryBesideALateRunner(t *testing.T) {
 	w := newWorld(t)
 	w.refused = true
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	w.Post(workflow.OperationCancel, "t", "op-2", nil)
 	// The save that leaves the transaction Stuck takes effect, and its answer is

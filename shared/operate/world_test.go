@@ -70,7 +70,7 @@ var ada = operate.Actor{By: "ada", Why: "the hotel is back"}
 func (w *world) stuck() *workflow.Progress {
 	w.t.Helper()
 	w.refused = true
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
 	w.Post(workflow.OperationCancel, "t", "op-2", nil)
 	w.Settle()
@@ -91,7 +91,7 @@ func (w *world) want(state workflow.State) *workflow.Progress {
 func (w *world) keep(body []byte) quarantine.Entry {
 	w.t.Helper()
 	e := quarantine.Entry{
-		Source: quarantine.DeadLetterSource("deliveries"), SequenceNumber: 1, Reason: "MaxDeliveryCountExceeded",
+		Source: quarantine.DeadLetterSource("transactions"), SequenceNumber: 1, Reason: "MaxDeliveryCountExceeded",
 		State: quarantine.Kept, TransactionID: quarantine.TransactionOf(body), At: w.Clock.Now(), Properties: map[string]any{"k": "v"},
 	}
 	e.SetBody(body)

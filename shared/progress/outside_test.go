@@ -49,7 +49,7 @@ func TestOperationOutside(t *testing.T) {
 	}
 }
 
-var delivered = []workflow.OperationRecord{{ID: "o-1", Kind: workflow.OperationDeliver}}
+var delivered = []workflow.OperationRecord{{ID: "o-1", Kind: workflow.OperationStart}}
 
 // Ensure that a store that is down is not taken for one without the operation.
 func TestOperationOutsideIsOutOfReach(t *testing.T) {

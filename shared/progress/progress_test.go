@@ -84,7 +84,7 @@ func document() *workflow.Progress {
 			{Name: "delivery", State: workflow.StepPending},
 		},
 		Operations: []workflow.OperationRecord{
-			{ID: "o-1", Kind: workflow.OperationDeliver, State: workflow.OperationSuperseded, Reason: "cancelled", AcceptedAt: at(0), EndedAt: at(2)},
+			{ID: "o-1", Kind: workflow.OperationStart, State: workflow.OperationSuperseded, Reason: "cancelled", AcceptedAt: at(0), EndedAt: at(2)},
 			{ID: "o-2", Kind: workflow.OperationCancel, State: workflow.OperationPending, Change: json.RawMessage(`"secret change"`), AcceptedAt: at(2)},
 		},
 		Lease: workflow.Lease{Runner: "secret runner", Epoch: 7, Until: at(5)}, Saves: 8, Wake: 9, WakeAt: at(6),
@@ -149,7 +149,7 @@ func TestGetShowsWhatIsTheClients(t *testing.T) {
     {
       "id": "o-1",
       "transactionId": "t-1",
-      "kind": "deliver",
+      "kind": "start",
       "state": "Superseded",
       "observed": true,
       "reason": "cancelled",

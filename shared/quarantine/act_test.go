@@ -77,7 +77,7 @@ func TestValidEntryID(t *testing.T) {
 		source, id string
 		want       bool
 	}{
-		{"hub.0", "hub.0.7", true}, {"deliveries.deadletter", "deliveries.deadletter.9223372036854775807", true}, {"q", "q.-1", true},
+		{"hub.0", "hub.0.7", true}, {"transactions.deadletter", "transactions.deadletter.9223372036854775807", true}, {"q", "q.-1", true},
 		{"q", "q.7.0123456789ab", true}, {"hub.0", "hub.0.7.aaaaaaaaaaaa", true}, {"q", "q.7.", false}, {"q", "q.7.0123456789a", false},
 		{"q", "q.7.0123456789AB", false}, {"q", "q.7.0123456789ab.1", false}, {"q", "q.07.0123456789ab", false}, {"q", "q.0123456789ab", false},
 		{"q", "q", false}, {"q", "q.", false}, {"q", "q.x", false}, {"q", "p.1", false}, {"q", "q.01", false}, {"q", "q.+1", false},

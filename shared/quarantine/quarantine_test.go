@@ -59,12 +59,12 @@ func TestMemory(t *testing.T) {
 func TestWhatIsTooLargeIsKeptWithoutItsBody(t *testing.T) {
 	s, store, _ := newService(t)
 	store.Limit = 8
-	m := quarantine.Message{Queue: "deliveries", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "no envelope",
+	m := quarantine.Message{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "no envelope",
 		Body: []byte("123456789"), Properties: map[string]any{"a": "b"}}
 	if err := s.Poison(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	e := read(t, store, "deliveries", 7)
+	e := read(t, store, "transactions", 7)
 	if e.Body != "" || e.Properties != nil || e.Reason != quarantine.ReasonUnreadable ||
 		e.Detail != "no envelope (not kept, since it is too large: the body of 9 bytes with 1 properties)" {
 		t.Errorf("got %+v", e)
@@ -87,11 +87,11 @@ func TestEntriesAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, store, _ := newService(t)
-			m := quarantine.Message{Queue: "deliveries", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Body: tt.body, Properties: tt.properties}
+			m := quarantine.Message{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Body: tt.body, Properties: tt.properties}
 			if err := s.Poison(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
-			e := read(t, store, "deliveries", 7)
+			e := read(t, store, "transactions", 7)
 			body, err := e.Bytes()
 			if err != nil || bytes.Equal(body, tt.body) != tt.kept {
 				t.Errorf("%d bytes of the body, %v", len(body), err)
@@ -109,14 +109,14 @@ func TestEntriesAreBounded(t *testing.T) {
 func TestDeadLetterKeepsThenWakes(t *testing.T) {
 	s, store, w := newService(t)
 	m := quarantine.Message{
-		Queue: "deliveries", MessageID: "o-1", SequenceNumber: 7, Reason: "MaxDeliveryCountExceeded",
+		Queue: "transactions", MessageID: "o-1", SequenceNumber: 7, Reason: "MaxDeliveryCountExceeded",
 		Description: "10 times", Body: []byte(`{"transactionId":"t-1"}`), Properties: map[string]any{"a": "b"},
 	}
 	if err := s.DeadLetter(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	want := []quarantine.Entry{{
-		ID: "deliveries.deadletter.7.c522322f9f47", Source: "deliveries.deadletter", SequenceNumber: 7,
+		ID: "transactions.deadletter.7.c522322f9f47", Source: "transactions.deadletter", SequenceNumber: 7,
 		Reason: "MaxDeliveryCountExceeded", Detail: "10 times", Body: `{"transactionId":"t-1"}`,
 		Properties: map[string]any{"a": "b"}, TransactionID: "t-1", MessageID: "o-1",
 		At: noon, State: quarantine.Kept, TTL: 30 * 24 * 3600,
@@ -178,10 +178,10 @@ func TestDeadLetterFindsTheTransaction(t *testing.T) {
 	}{
 		{"a readable envelope", "o-1", `{"schema":1,"transactionId":"t-1","wake":1}`, "t-1"},
 		{"a newer schema", "o-1", `{"schema":99,"transactionId":"t-1"}`, "t-1"},
-		{"an unreadable body with a wake's id", "t-1/deliveries/3", "\xff", "t-1"},
+		{"an unreadable body with a wake's id", "t-1/transactions/3", "\xff", "t-1"},
 		{"an unreadable body with an operation's id", "o-1", "\xff", ""},
 		{"an id that is none", "o-1", `{"transactionId":"a/b"}`, ""},
-		{"a wake's id with an id that is none", "t 1/deliveries/3", "{}", ""},
+		{"a wake's id with an id that is none", "t 1/transactions/3", "{}", ""},
 		{"nothing at all", "", "", ""},
 	}
 	for _, c := range cases {
@@ -218,11 +218,11 @@ func TestDeadLetterFails(t *testing.T) {
 
 func TestPoisonIsKeptUnderItsQueueAndNotWoken(t *testing.T) {
 	s, store, w := newService(t)
-	m := quarantine.Message{Queue: "deliveries", SequenceNumber: 3, Reason: quarantine.ReasonUnreadable, Body: []byte(`{"transactionId":"t-1"}`)}
+	m := quarantine.Message{Queue: "transactions", SequenceNumber: 3, Reason: quarantine.ReasonUnreadable, Body: []byte(`{"transactionId":"t-1"}`)}
 	if err := s.Poison(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	if e := read(t, store, "deliveries", 3); e.Reason != quarantine.ReasonUnreadable || e.TransactionID != "t-1" || len(w.woken) > 0 {
+	if e := read(t, store, "transactions", 3); e.Reason != quarantine.ReasonUnreadable || e.TransactionID != "t-1" || len(w.woken) > 0 {
 		t.Errorf("entry %+v, woken %v", e, w.woken)
 	}
 }
@@ -264,14 +264,14 @@ func TestKeptIsTold(t *testing.T) {
 		Store: quarantinetest.NewMemory(nil), Now: func() time.Time { return noon }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Kept: func(_ context.Context, e quarantine.Entry) { kept = append(kept, e) },
 	})
-	m := quarantine.Message{Queue: "deliveries", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "secret detail", Body: []byte("secret body")}
+	m := quarantine.Message{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "secret detail", Body: []byte("secret body")}
 	if err := s.Poison(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	if len(kept) != 1 || !strings.HasPrefix(kept[0].ID, "deliveries.7.") {
+	if len(kept) != 1 || !strings.HasPrefix(kept[0].ID, "transactions.7.") {
 		t.Errorf("told of %+v", kept)
 	}
-	if text := log.String(); !strings.Contains(text, `level=WARN msg="message quarantined" source=deliveries`) || strings.Contains(text, "secret") {
+	if text := log.String(); !strings.Contains(text, `level=WARN msg="message quarantined" source=transactions`) || strings.Contains(text, "secret") {
 		t.Errorf("logged %s", text)
 	}
 }

@@ -62,7 +62,7 @@ func newService(t *testing.T) (*Service, *queue, *keeper) {
 func good(t *testing.T, n int64) Event {
 	t.Helper()
 	body, err := engine.Envelope{
-		TransactionID: fmt.Sprintf("t-%d", n), OperationID: fmt.Sprintf("o-%d", n), Operation: "deliver",
+		TransactionID: fmt.Sprintf("t-%d", n), OperationID: fmt.Sprintf("o-%d", n), Operation: "start",
 		AcceptedAt: time.Unix(n, 0).UTC(), TraceParent: fmt.Sprintf("trace-%d", n), Body: json.RawMessage(`{"n":1}`),
 	}.Encode()
 	if err != nil {

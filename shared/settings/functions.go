@@ -70,7 +70,7 @@ var functions = map[string]uses{
 	"Schedule":                usesQueues,
 	"Supervise":               usesQueues,
 	"Notify":                  usesQueues,
-	"DeadLetterDeliveries":    usesQueues,
+	"DeadLetterTransactions":  usesQueues,
 	"DeadLetterCompensations": usesQueues,
 	"DeadLetterNotifications": usesQueues,
 	"Sweep":                   usesAll,

@@ -31,7 +31,7 @@ type Settings struct {
 
 	EventHub           string // the hub's name
 	ConsumerGroup      string
-	DeliveriesQueue    string
+	TransactionsQueue  string
 	CompensationsQueue string
 	NotificationsQueue string
 	Database           string

@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 		ServiceBus: settings.Connection{ConnectionString: settings.NewSecret(hub)},
 		CosmosDB:   settings.Connection{ConnectionString: settings.NewSecret(cosmos)},
 		EventHub:   "delivery-requests", ConsumerGroup: "relay",
-		DeliveriesQueue: "deliveries", CompensationsQueue: "compensations", NotificationsQueue: "notifications",
+		TransactionsQueue: "transactions", CompensationsQueue: "compensations", NotificationsQueue: "notifications",
 		Database: "fabrikam", SweepSchedule: "*/30 * * * * *", RelayQuiet: 2 * time.Minute,
 		Backends: settings.Backends{URLs: map[string]string{"account": own, "package": own, "transportation": own, "drone": own, "delivery": own}, Concurrency: 256,
 			Breaker: settings.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3}},
@@ -130,12 +130,12 @@ func TestLoadReads(t *testing.T) {
 // allow can be shown and redriven.
 func TestNamesFitTheQuarantine(t *testing.T) {
 	name := "A" + strings.Repeat("._-9", 44) + "zzz"
-	s, err := settings.Load(chosen.Business(), env("EVENTHUB_NAME", name, "DELIVERIES_QUEUE", name))
+	s, err := settings.Load(chosen.Business(), env("EVENTHUB_NAME", name, "TRANSACTIONS_QUEUE", name))
 	if err != nil || len(name) != 180 {
 		t.Fatalf("%d: %v", len(name), err)
 	}
 	for _, source := range []string{
-		quarantine.EventSource(s.EventHub, "1023"), quarantine.QueueSource(s.DeliveriesQueue), quarantine.DeadLetterSource(s.DeliveriesQueue),
+		quarantine.EventSource(s.EventHub, "1023"), quarantine.QueueSource(s.TransactionsQueue), quarantine.DeadLetterSource(s.TransactionsQueue),
 	} {
 		if id := quarantine.EntryID(quarantine.Entry{Source: source, SequenceNumber: math.MaxInt64}); !quarantine.ValidEntryID(source, id) {
 			t.Errorf("%s is no entry's id", id)
@@ -165,7 +165,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"credential", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "https://a", "CosmosDB__credential", "password"}, []string{`CosmosDB__credential: "password" is not allowed; allowed: managedidentity`}},
 		{"client id", []string{"CosmosDB", "", "CosmosDB__accountEndpoint", "https://a", "CosmosDB__clientId", "c"}, []string{`CosmosDB__clientId: needs CosmosDB__credential=managedidentity`}},
 		{"an entity", []string{"EventHubs", hub + "EntityPath=other"}, []string{"EventHubs: the connection string has an EntityPath"}},
-		{"a queue in a folder", []string{"DELIVERIES_QUEUE", "team/deliveries"}, []string{`DELIVERIES_QUEUE: "team/deliveries" does not fit; allowed: an entity's name: letters, digits and ._-, up to 180`}},
+		{"a queue in a folder", []string{"TRANSACTIONS_QUEUE", "team/transactions"}, []string{`TRANSACTIONS_QUEUE: "team/transactions" does not fit; allowed: an entity's name: letters, digits and ._-, up to 180`}},
 		{"other names with a slash", []string{"COMPENSATIONS_QUEUE", "a/b", "NOTIFICATIONS_QUEUE", "a/b", "EVENTHUB_NAME", "a/b"}, []string{
 			`EVENTHUB_NAME: "a/b" does not fit`, `COMPENSATIONS_QUEUE: "a/b" does not fit`, `NOTIFICATIONS_QUEUE: "a/b" does not fit`}},
 		{"a name that is too long", []string{"EVENTHUB_NAME", strings.Repeat("h", 181)}, []string{`EVENTHUB_NAME: "hhh`}},
@@ -231,8 +231,8 @@ func TestRules(t *testing.T) {
 		"WRITER_BATCH_EVENTS (500) must not be more than WRITER_BUFFER_EVENTS (499)": {"WRITER_BUFFER_EVENTS", "499"},
 		"FLEET_ZONES (10) must not be more than FLEET_DRONES (9)":                    {"FLEET_DRONES", "9"},
 		"EVENTHUB_CONSUMER_GROUP must not be $Default":                               {"EVENTHUB_CONSUMER_GROUP", "$Default"},
-		"DELIVERIES_QUEUE and COMPENSATIONS_QUEUE must be two queues":                {"COMPENSATIONS_QUEUE", "deliveries"},
-		"NOTIFICATIONS_QUEUE must be a queue of its own":                             {"NOTIFICATIONS_QUEUE", "deliveries"},
+		"TRANSACTIONS_QUEUE and COMPENSATIONS_QUEUE must be two queues":              {"COMPENSATIONS_QUEUE", "transactions"},
+		"NOTIFICATIONS_QUEUE must be a queue of its own":                             {"NOTIFICATIONS_QUEUE", "transactions"},
 		"NOTIFY_URL needs NOTIFY_SIGNING_KEY":                                        {"NOTIFY_URL", "https://example.com"},
 		"NOTIFY_SIGNING_KEY must be whsk_":                                           {"NOTIFY_SIGNING_KEY", "verysecret"},
 		"NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_":                                  {"NOTIFY_SIGNING_KEY_PREVIOUS", "verysecret"},

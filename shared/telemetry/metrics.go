@@ -84,7 +84,7 @@ func NewMetrics(meter metric.Meter) (*Metrics, error) {
 }
 
 // Accepted counts a request that was answered 202 after so long. operation is
-// deliver, reschedule or cancel.
+// start, reschedule or cancel.
 func (m *Metrics) Accepted(ctx context.Context, operation string, took time.Duration) {
 	if m == nil {
 		return

@@ -16,26 +16,26 @@ import (
 // measure uses every measurement.
 func measure(m *telemetry.Metrics) {
 	ctx := context.Background()
-	m.Accepted(ctx, "deliver", time.Millisecond)
-	m.Refused(ctx, "deliver", 400, "invalid")
+	m.Accepted(ctx, "start", time.Millisecond)
+	m.Refused(ctx, "start", 400, "invalid")
 	m.Batch(ctx, 3, 0.5)
 	now := time.Now()
 	m.Reached(ctx, "Completed", now.Add(-time.Second), now)
 	m.Step(ctx, "drone", "succeeded", 2)
-	m.Wake(ctx, "deliveries")
+	m.Wake(ctx, "transactions")
 	m.Compensation(ctx, "failed")
 	m.Stuck(ctx)
-	m.Quarantined(ctx, "deliveries", "Unreadable")
+	m.Quarantined(ctx, "transactions", "Unreadable")
 	m.Lost(ctx, 3)
 	m.UndoPutOff(ctx, time.Hour)
 	if err := m.Breakers(func() map[string]time.Duration { return map[string]time.Duration{"drone": time.Minute} }); err != nil {
 		panic(err)
 	}
 	m.CosmosDB(ctx, "drones", 1.5, true)
-	m.QueueAge(ctx, "deliveries", now.Add(time.Second), now) // of another machine's clock
-	m.Sent(ctx, "servicebus", "deliveries", 3, time.Millisecond, "")
-	m.Sent(ctx, "servicebus", "deliveries", 1, time.Millisecond, "transient")
-	m.Processed(ctx, "servicebus", "deliveries", 1, time.Millisecond, "timeout")
+	m.QueueAge(ctx, "transactions", now.Add(time.Second), now) // of another machine's clock
+	m.Sent(ctx, "servicebus", "transactions", 3, time.Millisecond, "")
+	m.Sent(ctx, "servicebus", "transactions", 1, time.Millisecond, "transient")
+	m.Processed(ctx, "servicebus", "transactions", 1, time.Millisecond, "timeout")
 	m.Invoked(ctx, "Schedule", "pubsub", time.Millisecond, false)
 	m.Invoked(ctx, "Schedule", "pubsub", time.Millisecond, true)
 	m.HTTPServer(ctx, "GET", "/api/x", 200, time.Millisecond)
@@ -99,7 +99,7 @@ func TestAges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.QueueAge(t.Context(), "deliveries", c.at, now)
+			m.QueueAge(t.Context(), "transactions", c.at, now)
 			m.Reached(t.Context(), "Completed", c.at, now)
 			var all metricdata.ResourceMetrics
 			if err := reader.Collect(t.Context(), &all); err != nil {

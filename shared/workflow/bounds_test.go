@@ -32,7 +32,7 @@ func TestOperationsAreBounded(t *testing.T) {
 		t.Fatalf("%d operations and %d outside", len(r.p.Operations), len(r.outside))
 	}
 	r.wantOutside("op-1050", noMore+"reschedule")
-	if !r.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody()) {
+	if !r.receive(workflow.OperationStart, "op-1", workflowtest.TripBody()) {
 		t.Error("the delivery was turned away")
 	}
 	for i := range workflow.MaxOperations + 1 {
@@ -125,7 +125,7 @@ func testFullDocument(t *testing.T, body, changes, most int) {
 		}
 	}
 	for n := range 10 * workflow.MaxOperations {
-		for _, kind := range []workflow.OperationKind{workflow.OperationDeliver, workflow.OperationReschedule, workflow.OperationCancel} {
+		for _, kind := range []workflow.OperationKind{workflow.OperationStart, workflow.OperationReschedule, workflow.OperationCancel} {
 			p.Receive(workflow.Operation{ID: fmt.Sprintf("%s-%03d", kind, n), Kind: kind, Body: change(changes), AcceptedAt: workflowtest.Start})
 		}
 	}

@@ -93,7 +93,7 @@ func (d *Definition) advanceRun(p *Progress, t Turn) (again bool, err error) {
 	if d.succeeded(p) {
 		for i := range p.Operations {
 			op := &p.Operations[i]
-			if op.State == OperationPending && (op.Kind == OperationDeliver || op.Revision > 0) {
+			if op.State == OperationPending && (op.Kind == OperationStart || op.Revision > 0) {
 				op.end(OperationApplied, "", t.Now)
 			}
 		}
@@ -130,7 +130,7 @@ func (d *Definition) complete(p *Progress, t Turn) error {
 func (d *Definition) fail(p *Progress, cause Cause, reason string, t Turn) error {
 	for i := range p.Operations {
 		op := &p.Operations[i]
-		if op.State == OperationPending && (op.Kind == OperationDeliver || op.Revision > 0) {
+		if op.State == OperationPending && (op.Kind == OperationStart || op.Revision > 0) {
 			op.end(OperationRefused, reason, t.Now)
 		}
 	}

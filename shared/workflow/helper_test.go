@@ -37,7 +37,7 @@ func newRun(t *testing.T) *run {
 // delivered returns a trip whose first stage is in flight.
 func delivered(t *testing.T) *run {
 	r := newRun(t)
-	r.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	r.receive(workflow.OperationStart, "op-1", workflowtest.TripBody())
 	return r.advance()
 }
 

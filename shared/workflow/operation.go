@@ -79,15 +79,15 @@ func (p *Progress) Receive(op Operation) (fresh bool, outside []OutsideOperation
 		p.AcceptedAt, p.TraceParent = At(op.AcceptedAt), op.TraceParent
 	}
 	switch _, known := p.Owner(); {
-	case op.Kind == OperationDeliver:
+	case op.Kind == OperationStart:
 		outside = p.deliver(op, &record)
 	case !known:
 		record.Caller = op.Caller
 	}
 	p.Operations = append(p.Operations, record)
 	slices.SortStableFunc(p.Operations, func(a, b OperationRecord) int {
-		if (a.Kind == OperationDeliver) != (b.Kind == OperationDeliver) {
-			if a.Kind == OperationDeliver {
+		if (a.Kind == OperationStart) != (b.Kind == OperationStart) {
+			if a.Kind == OperationStart {
 				return -1
 			}
 			return 1
@@ -116,7 +116,7 @@ func (p *Progress) deliver(op Operation, record *OperationRecord) []OutsideOpera
 
 func (p *Progress) delivery() *OperationRecord {
 	for i := range p.Operations {
-		if p.Operations[i].Kind == OperationDeliver {
+		if p.Operations[i].Kind == OperationStart {
 			return &p.Operations[i]
 		}
 	}
@@ -154,7 +154,7 @@ func (p *Progress) Serving() string {
 	}
 	id := ""
 	for _, op := range p.Operations {
-		if op.Kind == OperationDeliver && id == "" || op.State == OperationPending && op.Revision > 0 {
+		if op.Kind == OperationStart && id == "" || op.State == OperationPending && op.Revision > 0 {
 			id = op.ID
 		}
 	}
@@ -171,7 +171,7 @@ func (op *OperationRecord) end(state OperationState, reason string, now time.Tim
 // make reschedules pointless, then reschedules in the order of their ids, one
 // at a time.
 func (d *Definition) applyOperations(p *Progress, t Turn) error {
-	for _, kind := range []OperationKind{OperationCancel, OperationReschedule, OperationDeliver} {
+	for _, kind := range []OperationKind{OperationCancel, OperationReschedule, OperationStart} {
 		for i := range p.Operations {
 			op := &p.Operations[i]
 			if op.Kind != kind || op.State != OperationPending || op.Revision > 0 {
@@ -215,7 +215,7 @@ func (p *Progress) refusal(kind OperationKind) string {
 		return ""
 	case p.Cause == "":
 		return ""
-	case p.Cause == CauseCancelled && (kind == OperationDeliver || kind == OperationReschedule && p.State == Compensating):
+	case p.Cause == CauseCancelled && (kind == OperationStart || kind == OperationReschedule && p.State == Compensating):
 		return ""
 	}
 	return "the transaction is already being undone"

@@ -120,7 +120,7 @@ func TestCompletedLivesUntilItCanNoLongerBeChanged(t *testing.T) {
 	} {
 		r := newRun(t)
 		r.d.ChangeableUntil = func(workflow.Input) time.Time { return departs }
-		r.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+		r.receive(workflow.OperationStart, "op-1", workflowtest.TripBody())
 		r.advance()
 		r.finish(ok, ok)
 		r.finish(ok)
@@ -138,9 +138,9 @@ func TestTombstone(t *testing.T) {
 	if r.p.TTL == 0 {
 		t.Error("the tombstone would stay for ever")
 	}
-	r.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	r.receive(workflow.OperationStart, "op-1", workflowtest.TripBody())
 	r.advance().want(workflow.Cancelled).wantOperation("op-1", workflow.OperationRefused)
-	if r.p.Operations[0].Kind != workflow.OperationDeliver {
+	if r.p.Operations[0].Kind != workflow.OperationStart {
 		t.Error("the delivery is not the first of the operations")
 	}
 }
@@ -227,7 +227,7 @@ func TestRescheduleBeforeItsDelivery(t *testing.T) {
 		t.Errorf("next look at %s, want %s", next, r.p.CompleteBy)
 	}
 	r.now = r.now.Add(time.Hour)
-	r.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	r.receive(workflow.OperationStart, "op-1", workflowtest.TripBody())
 	r.advance().want(workflow.Running, "hotel", "flight")
 	if want := r.now.Add(limits.CompleteBy); !r.p.CompleteBy.Equal(want) {
 		t.Errorf("complete by %s, want %s", r.p.CompleteBy, want)
@@ -275,7 +275,7 @@ func TestCancelSupersedesReschedules(t *testing.T) {
 
 func TestSecondDeliveryIsRefused(t *testing.T) {
 	r := delivered(t)
-	r.receive(workflow.OperationDeliver, "op-7", nights("1"))
+	r.receive(workflow.OperationStart, "op-7", nights("1"))
 	r.wantOperation("op-7", workflow.OperationRefused)
 	r.finish(ok, ok).finish(ok).want(workflow.Completed).wantOperation("op-1", workflow.OperationApplied)
 }

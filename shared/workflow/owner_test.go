@@ -21,7 +21,7 @@ func (r *run) by(caller string, kind workflow.OperationKind, id string, body jso
 // ofAda returns a trip of Ada's whose first stage is in flight.
 func ofAda(t *testing.T) *run {
 	r := newRun(t)
-	r.by("ada", workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	r.by("ada", workflow.OperationStart, "op-1", workflowtest.TripBody())
 	return r.advance()
 }
 
@@ -58,7 +58,7 @@ func TestOwns(t *testing.T) {
 
 // Ensure that nobody but the owner changes a transaction, wherever it stands.
 func TestForeignOperationIsNotReceived(t *testing.T) {
-	for _, kind := range []workflow.OperationKind{workflow.OperationCancel, workflow.OperationReschedule, workflow.OperationDeliver} {
+	for _, kind := range []workflow.OperationKind{workflow.OperationCancel, workflow.OperationReschedule, workflow.OperationStart} {
 		for _, caller := range []string{"bob", ""} {
 			r := ofAda(t)
 			op := workflow.Operation{ID: "op-9", Kind: kind, Body: nights("4"), AcceptedAt: r.now, Caller: caller}
@@ -92,7 +92,7 @@ func TestCancelBeforeItsDeliveryWaitsForTheOwner(t *testing.T) {
 	if got := r.d.NextAt(r.p, r.now); !got.Equal(r.p.CompleteBy.Time) {
 		t.Errorf("it is looked at again at %v, want %v", got, r.p.CompleteBy)
 	}
-	r.by("ada", workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	r.by("ada", workflow.OperationStart, "op-1", workflowtest.TripBody())
 	r.wantOutside("op-2", workflow.NotYours)
 	r.advance().want(workflow.Running, "hotel", "flight")
 	if r.p.Caller != "ada" || r.p.Operation("op-3").Caller != "" {
@@ -102,7 +102,7 @@ func TestCancelBeforeItsDeliveryWaitsForTheOwner(t *testing.T) {
 	r = newRun(t)
 	r.by("ada", workflow.OperationCancel, "op-2", nil)
 	r.advance().want(workflow.Accepted)
-	r.by("ada", workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	r.by("ada", workflow.OperationStart, "op-1", workflowtest.TripBody())
 	r.advance().want(workflow.Cancelled).wantOperation("op-2", workflow.OperationApplied).wantOperation("op-1", workflow.OperationSuperseded)
 }
 
@@ -115,7 +115,7 @@ func TestDeliveryNeverComes(t *testing.T) {
 	r.advance().want(workflow.Accepted)
 	r.now = r.now.Add(25 * time.Hour)
 	r.advance().want(workflow.Rejected).wantOperation("op-2", workflow.OperationRefused).wantOperation("op-3", workflow.OperationRefused)
-	r.by("ada", workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	r.by("ada", workflow.OperationStart, "op-1", workflowtest.TripBody())
 	r.advance().want(workflow.Rejected).wantOperation("op-1", workflow.OperationRefused)
 	r.wantOutside("op-3", "the transaction is Rejected") // as it ended before
 	if o := r.outside[0]; o.EndedAt != workflow.At(r.now) || o.Caller != "bob" {
@@ -129,7 +129,7 @@ func TestDeliveryNeverComes(t *testing.T) {
 // Ensure that the second delivery of an id does not take it over.
 func TestSecondDeliveryOfAnother(t *testing.T) {
 	r := ofAda(t)
-	r.by("bob", workflow.OperationDeliver, "op-0", workflowtest.TripBody())
+	r.by("bob", workflow.OperationStart, "op-0", workflowtest.TripBody())
 	r.wantOutside("op-0", workflow.NotYours)
 	if r.p.Caller != "ada" {
 		t.Errorf("the owner is %q", r.p.Caller)
@@ -140,7 +140,7 @@ func TestSeenBy(t *testing.T) {
 	waiting := newRun(t)
 	waiting.by("ada", workflow.OperationCancel, "op-2", nil)
 	unowned := newRun(t)
-	unowned.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	unowned.receive(workflow.OperationStart, "op-1", workflowtest.TripBody())
 	tombstone := newRun(t)
 	tombstone.receive(workflow.OperationCancel, "op-2", nil)
 	for name, c := range map[string]struct {

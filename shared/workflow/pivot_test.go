@@ -21,7 +21,7 @@ func pivotal(t *testing.T) *run {
 		t.Fatal(err)
 	}
 	r := &run{T: t, d: d, p: d.New("t", workflowtest.Start, limits), now: workflowtest.Start}
-	r.receive(workflow.OperationDeliver, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
+	r.receive(workflow.OperationStart, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
 	return r.advance().want(workflow.Running, "a")
 }
 

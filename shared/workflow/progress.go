@@ -128,10 +128,23 @@ type OperationKind string
 
 // The operations.
 const (
-	OperationDeliver    OperationKind = "deliver"
+	OperationStart      OperationKind = "start"
 	OperationReschedule OperationKind = "reschedule"
 	OperationCancel     OperationKind = "cancel"
 )
+
+// before is what OperationStart was called when there was one business: stored
+// documents may still say so.
+const before = "deliver"
+
+// UnmarshalText reads a kind, one that was written before among them.
+func (k *OperationKind) UnmarshalText(text []byte) error {
+	*k = OperationKind(text)
+	if *k == before {
+		*k = OperationStart
+	}
+	return nil
+}
 
 // OperationState is how an operation stands.
 type OperationState string

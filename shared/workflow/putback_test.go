@@ -48,7 +48,7 @@ func chain() *workflow.Definition {
 func completedChain(t *testing.T) *run {
 	d := chain()
 	r := &run{T: t, d: d, p: d.New("t", workflowtest.Start, limits), now: workflowtest.Start}
-	r.receive(workflow.OperationDeliver, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
+	r.receive(workflow.OperationStart, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
 	r.advance().finish(ok).finish(ok).finish(ok)
 	return r.want(workflow.Completed)
 }
@@ -189,7 +189,7 @@ func TestPutBackIsRefused(t *testing.T) {
 func TestPutBackIsRefusedBeforeCompletion(t *testing.T) {
 	d := chain()
 	r := &run{T: t, d: d, p: d.New("t", workflowtest.Start, limits), now: workflowtest.Start}
-	r.receive(workflow.OperationDeliver, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
+	r.receive(workflow.OperationStart, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
 	r.advance().finish(ok).want(workflow.Running, "b")
 	r.receive(workflow.OperationReschedule, "op-2", json.RawMessage(`{"b":2}`))
 	r.finish(ok).finish(never).want(workflow.Running, "b").finish(never).want(workflow.Compensating).wantCause(workflow.CauseFailed)
@@ -226,7 +226,7 @@ func TestUndoOfAnUnknownStep(t *testing.T) {
 func TestPutBackOfARunThatHasNotCompleted(t *testing.T) {
 	d := chain()
 	r := &run{T: t, d: d, p: d.New("t", workflowtest.Start, limits), now: workflowtest.Start}
-	r.receive(workflow.OperationDeliver, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
+	r.receive(workflow.OperationStart, "op-1", json.RawMessage(`{"a":1,"b":1,"c":1}`))
 	r.advance()
 	r.receive(workflow.OperationReschedule, "op-2", json.RawMessage(`{"a":2,"b":2}`))
 	r.finish(ok).want(workflow.Running, "a").finish(never).wantOperation("op-2", workflow.OperationRefused)

@@ -46,7 +46,7 @@ type Queue string
 
 // The queues.
 const (
-	QueueDeliveries    Queue = "deliveries"
+	QueueTransactions  Queue = "transactions"
 	QueueCompensations Queue = "compensations"
 	// QueueNotifications carries no work on transactions, only the news of their
 	// rest; no state has it.
@@ -58,5 +58,5 @@ func (s State) Queue() Queue {
 	if s == Compensating {
 		return QueueCompensations
 	}
-	return QueueDeliveries
+	return QueueTransactions
 }

@@ -32,7 +32,7 @@ func TestUndoSkipsStepsWithoutUndo(t *testing.T) {
 	d := workflowtest.Trip()
 	d.Steps[0].Undo = nil
 	r := &run{T: t, d: d, p: d.New("t", workflowtest.Start, limits), now: workflowtest.Start}
-	r.receive(workflow.OperationDeliver, "op-1", workflowtest.TripBody())
+	r.receive(workflow.OperationStart, "op-1", workflowtest.TripBody())
 	r.advance().finish(ok, never).want(workflow.Rejected) // what has no undo has nothing to undo
 }
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { ServiceBusClient, delay } from '@azure/service-bus'
 
-const queue = 'deliveries'
+const queue = 'transactions'
 const retryOptions = { maxRetries: 1, retryDelayInMs: 10, timeoutInMs: 15_000 }
 let client, sender, receiver
 

@@ -13,7 +13,7 @@ from azure.servicebus.exceptions import (
     MessagingEntityNotFoundError, ServiceBusAuthenticationError, ServiceBusError,
 )
 
-QUEUE = "deliveries"
+QUEUE = "transactions"
 TEXT = os.environ["MESSAGING"]
 DEAD = {"sub_queue": ServiceBusSubQueue.DEAD_LETTER}
 

@@ -27,14 +27,14 @@ type scenario struct {
 var scenarios = []scenario{
 	{
 		name:  "all goes well",
-		begin: func(w *enginetest.World) { w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody()) },
+		begin: func(w *enginetest.World) { w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody()) },
 		final: []workflow.State{workflow.Completed},
 	},
 	{
 		name: "the last service refuses",
 		begin: func(w *enginetest.World) {
 			refuse(w, "PUT payments/t", 402)
-			w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+			w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		},
 		final: []workflow.State{workflow.Compensated},
 	},
@@ -43,14 +43,14 @@ var scenarios = []scenario{
 		begin: func(w *enginetest.World) {
 			refuse(w, "PUT hotels/t", 404)
 			refuse(w, "PUT flights/t", 404)
-			w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+			w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		},
 		final: []workflow.State{workflow.Rejected, workflow.Compensated},
 	},
 	{
 		name: "cancelled when completed",
 		begin: func(w *enginetest.World) {
-			w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+			w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 			settleFirst(w)
 			w.Post(workflow.OperationCancel, "t", "op-2", nil)
 		},
@@ -59,7 +59,7 @@ var scenarios = []scenario{
 	{
 		name: "cancelled at once",
 		begin: func(w *enginetest.World) {
-			w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+			w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 			w.Post(workflow.OperationCancel, "t", "op-2", nil)
 		},
 		final: []workflow.State{workflow.Cancelled},
@@ -67,7 +67,7 @@ var scenarios = []scenario{
 	{
 		name: "rescheduled when completed",
 		begin: func(w *enginetest.World) {
-			w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+			w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 			settleFirst(w)
 			w.Post(workflow.OperationReschedule, "t", "op-2", []byte(`{"nights":5}`))
 		},
@@ -76,7 +76,7 @@ var scenarios = []scenario{
 	{
 		name: "a reschedule is put back",
 		begin: func(w *enginetest.World) {
-			w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+			w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 			settleFirst(w)
 			w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 				if req.Call.Path == "payments/t" && strings.Contains(string(req.Call.Body), `"nights":5`) {
@@ -93,7 +93,7 @@ var scenarios = []scenario{
 		begin: func(w *enginetest.World) {
 			w.Post(workflow.OperationReschedule, "t", "op-2", []byte(`{"nights":5}`))
 			w.Post(workflow.OperationReschedule, "t", "op-3", []byte(`{"nights":6}`))
-			w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+			w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 		},
 		final: []workflow.State{workflow.Completed},
 	},

@@ -183,13 +183,13 @@ var transactions = []string{"t-1", "t-2"}
 func (h *history) post(t *rapid.T) {
 	id := rapid.SampledFrom(transactions).Draw(t, "transaction")
 	posted := h.posted[id]
-	kind := workflow.OperationDeliver
-	if slices.ContainsFunc(posted, func(op workflow.Operation) bool { return op.Kind == workflow.OperationDeliver }) || rapid.IntRange(0, 3).Draw(t, "early") == 3 {
+	kind := workflow.OperationStart
+	if slices.ContainsFunc(posted, func(op workflow.Operation) bool { return op.Kind == workflow.OperationStart }) || rapid.IntRange(0, 3).Draw(t, "early") == 3 {
 		kind = rapid.SampledFrom([]workflow.OperationKind{workflow.OperationReschedule, workflow.OperationReschedule, workflow.OperationCancel}).Draw(t, "kind")
 	}
 	op := workflow.Operation{ID: fmt.Sprintf("%s-op-%02d", id, len(posted)), Kind: kind}
 	switch kind {
-	case workflow.OperationDeliver:
+	case workflow.OperationStart:
 		op.Body = workflowtest.TripBody()
 	case workflow.OperationReschedule:
 		op.Body = fmt.Appendf(nil, `{"nights":%d}`, rapid.IntRange(0, 9).Draw(t, "nights"))
@@ -317,7 +317,7 @@ func (h *history) compare(t *rapid.T, id string) {
 	}
 	var delivered, cancelled bool
 	for _, op := range posted {
-		delivered = delivered || op.Kind == workflow.OperationDeliver
+		delivered = delivered || op.Kind == workflow.OperationStart
 		cancelled = cancelled || op.Kind == workflow.OperationCancel
 		if p.Operation(op.ID) == nil || h.w.Outside.Get(op.ID) != nil {
 			t.Errorf("operation %s is lost, or outside", op.ID)

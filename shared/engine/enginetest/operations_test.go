@@ -26,7 +26,7 @@ type arrival struct {
 }
 
 func deliverTrip(w *enginetest.World) {
-	w.Post(workflow.OperationDeliver, "t", "op-1", workflowtest.TripBody())
+	w.Post(workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 }
 
 // within calls arrive during the first call of that kind, and lets another

@@ -168,7 +168,7 @@ func (o *outage) open() int {
 func (o *outage) post(n int) {
 	o.T.Helper()
 	id := transaction(n)
-	o.Post(workflow.OperationDeliver, id, "op-"+id, workflowtest.TripBody())
+	o.Post(workflow.OperationStart, id, "op-"+id, workflowtest.TripBody())
 }
 
 // start begins the outage with n transactions that are Completed, of which

@@ -199,7 +199,7 @@ func randomLife(t *testing.T, seed uint64, ends map[workflow.State]int) {
 func post(w *enginetest.World) {
 	for i := range 3 {
 		id := fmt.Sprintf("t-%d", i)
-		kinds := []workflow.OperationKind{workflow.OperationDeliver}
+		kinds := []workflow.OperationKind{workflow.OperationStart}
 		for range w.Rand.IntN(3) {
 			kinds = append(kinds, workflow.OperationReschedule)
 		}

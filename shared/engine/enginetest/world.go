@@ -64,7 +64,7 @@ func New(t TB, d *workflow.Definition, seed uint64, change func(*engine.Config))
 	c := engine.Config{
 		Definition: d, Store: w.Store, Outside: w.Outside, Caller: w.Backends, Sender: w.Queue,
 		Queues: map[workflow.Queue]string{
-			workflow.QueueDeliveries: "deliveries-q", workflow.QueueCompensations: "compensations-q", workflow.QueueNotifications: "notifications-q",
+			workflow.QueueTransactions: "deliveries-q", workflow.QueueCompensations: "compensations-q", workflow.QueueNotifications: "notifications-q",
 		},
 		Budgets: engine.DefaultBudgets(), Now: w.Clock.Now, Pause: w.Clock.Pause,
 		Random: func() uint64 {

@@ -22,7 +22,7 @@ const (
 var ErrFate = errors.New("fate")
 
 // Gate decides on the effects of the doubles that share it. An effect's name
-// tells what is done to what, such as "replace t-1" or "send t-1/deliveries/2";
+// tells what is done to what, such as "replace t-1" or "send t-1/transactions/2";
 // n counts the effects of that name from 1. The zero value lets all pass. It is
 // safe for concurrent use; Decide is called with a lock held.
 type Gate struct {

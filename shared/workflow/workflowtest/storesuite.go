@@ -285,7 +285,7 @@ func FullProgress(id string) *workflow.Progress {
 			{Name: "payment", State: workflow.StepPending},
 		},
 		Operations: []workflow.OperationRecord{
-			{ID: "op-1", Kind: workflow.OperationDeliver, State: workflow.OperationApplied, AcceptedAt: at, EndedAt: at, Hash: "5f70bf18"},
+			{ID: "op-1", Kind: workflow.OperationStart, State: workflow.OperationApplied, AcceptedAt: at, EndedAt: at, Hash: "5f70bf18"},
 			{ID: "op-2", Kind: workflow.OperationReschedule, State: workflow.OperationSuperseded, Reason: "cancelled",
 				Change: json.RawMessage(`{"nights":4}`), Bytes: 12, Revision: 2, AcceptedAt: at, EndedAt: at},
 			{ID: "op-3", Kind: workflow.OperationCancel, State: workflow.OperationPending, Caller: "caller-2", Revision: 2, AcceptedAt: at},

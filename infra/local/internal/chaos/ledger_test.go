@@ -19,7 +19,7 @@ import (
 
 func entry(n int) invariant.LedgerEntry {
 	return invariant.LedgerEntry{
-		TransactionID: fmt.Sprintf("t-%d", n), OperationID: fmt.Sprintf("o-%d", n), Kind: workflow.OperationDeliver,
+		TransactionID: fmt.Sprintf("t-%d", n), OperationID: fmt.Sprintf("o-%d", n), Kind: workflow.OperationStart,
 		Body: json.RawMessage(`{"ownerId":"owner-1"}`), AcceptedAt: time.Date(2026, 1, 2, 3, 4, 5, n, time.UTC),
 	}
 }

@@ -22,7 +22,7 @@ const poisonEvery = 100
 // poisonForms are what makes an event unreadable.
 var poisonForms = []string{
 	"\xffno JSON at all, %s",
-	`{"schema":1,"operation":"deliver","operationId":"o","transactionId":"no/id/%s"}`,
+	`{"schema":1,"operation":"start","operationId":"o","transactionId":"no/id/%s"}`,
 	`{"schema":1,"operation":"explode","operationId":"o","transactionId":"poison-%s"}`,
 }
 

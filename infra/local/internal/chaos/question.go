@@ -38,7 +38,7 @@ type question struct {
 // delivering is the question that asks for a delivery.
 func (l *load) delivering(s sending) question {
 	return question{
-		name: s.Name, kind: workflow.OperationDeliver, twice: s.Twice, body: s.Body,
+		name: s.Name, kind: workflow.OperationStart, twice: s.Twice, body: s.Body,
 		ask: func(ctx context.Context) (workload.Receipt, error) { return l.client.Submit(ctx, s.Item) },
 		expected: func(status int) bool {
 			return s.malformed() && status == http.StatusBadRequest

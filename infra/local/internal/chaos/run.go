@@ -205,7 +205,7 @@ func clocks(c Config) string {
 // for, and those of the trial.
 func settings(c Config) []string {
 	env := []string{
-		"EVENTHUB_NAME=" + eventHub, "DELIVERIES_QUEUE=" + queues[0], "COMPENSATIONS_QUEUE=" + queues[1], "NOTIFICATIONS_QUEUE=" + queues[2],
+		"EVENTHUB_NAME=" + eventHub, "TRANSACTIONS_QUEUE=" + queues[0], "COMPENSATIONS_QUEUE=" + queues[1], "NOTIFICATIONS_QUEUE=" + queues[2],
 		"COSMOSDB_DATABASE=" + database,
 	}
 	if c.Trial.Settings != nil {
@@ -222,7 +222,7 @@ const (
 	database = "fabrikam"
 )
 
-var queues = []string{"deliveries", "compensations", "notifications"}
+var queues = []string{"transactions", "compensations", "notifications"}
 
 // start starts the tree and what talks to it. Handlers die from the first
 // moment on: some of what they make is made once only.

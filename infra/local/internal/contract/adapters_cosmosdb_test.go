@@ -116,7 +116,7 @@ func TestAdaptersRequests(t *testing.T) {
 	_, err := s.Read(ctx, "t-1")
 	adaptersKind(t, "read of none", err, failure.NotFound)
 	first := ingest.Request{
-		ID: "t-1", TransactionID: "t-1", OperationID: "o-1", Operation: workflow.OperationDeliver,
+		ID: "t-1", TransactionID: "t-1", OperationID: "o-1", Operation: workflow.OperationStart,
 		Hash: "h", Caller: "ann", AcceptedAt: time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC),
 	}
 	second := first

@@ -43,7 +43,7 @@ func TestAdaptersRelayInARecreatedHub(t *testing.T) {
 		var events []ingest.Event
 		for i := range n {
 			body, err := engine.Envelope{
-				TransactionID: "t", OperationID: fmt.Sprint(name, i), Operation: "deliver", AcceptedAt: time.Now(), Body: json.RawMessage("{}"),
+				TransactionID: "t", OperationID: fmt.Sprint(name, i), Operation: "start", AcceptedAt: time.Now(), Body: json.RawMessage("{}"),
 			}.Encode()
 			if err != nil {
 				t.Fatal(err)

@@ -245,7 +245,7 @@ func TestAdaptersRelay(t *testing.T) {
 	var sent []ingest.Event
 	for i := range 8 { // the last two are skipped, and nothing follows them
 		body, err := engine.Envelope{
-			TransactionID: fmt.Sprint("t-", i), OperationID: fmt.Sprint("o-", i), Operation: "deliver",
+			TransactionID: fmt.Sprint("t-", i), OperationID: fmt.Sprint("o-", i), Operation: "start",
 			AcceptedAt: time.Now(), Body: json.RawMessage("{}"),
 		}.Encode()
 		if err != nil {

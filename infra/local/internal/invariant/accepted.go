@@ -50,7 +50,7 @@ func (x *index) checkEnd(p *workflow.Progress, f *trial.Findings) {
 func checkRequests(x *index, f *trial.Findings) {
 	for _, r := range x.Requests {
 		id, e := r.TransactionID, x.ledger[r.TransactionID][r.OperationID]
-		first := r.Operation == workflow.OperationDeliver
+		first := r.Operation == workflow.OperationStart
 		if e == nil && !(first && x.delivery(id) != nil) {
 			continue
 		}
@@ -76,7 +76,7 @@ func checkRequests(x *index, f *trial.Findings) {
 func (x *index) delivery(id string) *LedgerEntry {
 	var first *LedgerEntry
 	for operation, e := range trial.Sorted(x.ledger[id]) {
-		if e.Kind != workflow.OperationDeliver {
+		if e.Kind != workflow.OperationStart {
 			continue
 		}
 		if p := x.transactions[id]; p != nil {

@@ -161,7 +161,7 @@ var ofClients = []breakage{
 	{"operations", "operation open", "put-back", "unknown", operation("put-back", 1, func(o *workflow.OperationRecord) { o.State = "Dreaming" })},
 	{"operations", "operation open", "unanswered", "nobody's", operation("unanswered", 0, func(o *workflow.OperationRecord) { o.State = workflow.OperationPending })},
 	{"operations", "no reason", "overtaken", "", operation("overtaken", 1, func(o *workflow.OperationRecord) { o.Reason = "" })},
-	{"operations", "delivered twice", "moved", "", operation("moved", 1, func(o *workflow.OperationRecord) { o.Kind = workflow.OperationDeliver })},
+	{"operations", "delivered twice", "moved", "", operation("moved", 1, func(o *workflow.OperationRecord) { o.Kind = workflow.OperationStart })},
 	{"operations", "outcome", "far", "", operation("far", 0, func(o *workflow.OperationRecord) { o.State, o.Reason = workflow.OperationRefused, "no" })},
 	{"operations", "outcome", "suspended", "", operation("suspended", 0, func(o *workflow.OperationRecord) { o.State = workflow.OperationApplied })},
 	{"operations", "outcome", "cancelled", "", operation("cancelled", 1, func(o *workflow.OperationRecord) { o.State, o.Reason = workflow.OperationRefused, "no" })},
@@ -173,7 +173,7 @@ var ofClients = []breakage{
 	{"unanswered", "open", "unanswered", "", progress("unanswered", func(p *workflow.Progress) { p.State = workflow.Compensating })},
 	{"requests", "request", "keyed", "answer", func(s *scene) { kept(s, "keyed").OperationID = "another" }},
 	{"requests", "request", "cancelled-first", "answer of one that was not carried out", func(s *scene) {
-		s.Requests = append(s.Requests, ingest.Request{ID: "cancelled-first", TransactionID: "cancelled-first", OperationID: "another", Operation: workflow.OperationDeliver})
+		s.Requests = append(s.Requests, ingest.Request{ID: "cancelled-first", TransactionID: "cancelled-first", OperationID: "another", Operation: workflow.OperationStart})
 	}},
 	{"requests", "request", "keyed", "content", func(s *scene) { kept(s, "keyed").Hash = "another" }},
 	{"requests", "request", "keyed", "content, and a repeat of which nobody knows it", func(s *scene) {
@@ -502,7 +502,7 @@ var ofRest = []breakage{
 	{"quarantine", "quarantine", "hub.0.0", "unreadable", func(s *scene) { s.Quarantine[0].Encoding = "rot13" }},
 	{"deadletters", "dead letters", "deliveries", "", func(s *scene) { s.Queues[0].DeadLetters = 1 }},
 	{"wakes", "wake left", "far", "time", progress("far", func(p *workflow.Progress) { p.WakeAt = p.EndedAt })},
-	{"wakes", "wake left", "stuck", "queue", progress("stuck", func(p *workflow.Progress) { p.WakeQueue = workflow.QueueDeliveries })},
+	{"wakes", "wake left", "stuck", "queue", progress("stuck", func(p *workflow.Progress) { p.WakeQueue = workflow.QueueTransactions })},
 	{"wakes", "no wake", "far", "", progress("far", func(p *workflow.Progress) { p.State = workflow.Running })},
 	{"wakes", "overdue", "far", "", progress("far", func(p *workflow.Progress) { p.State, p.WakeAt = workflow.Running, p.EndedAt })},
 	{"leases", "lease left", "far", "runner", progress("far", func(p *workflow.Progress) { p.Lease.Runner = "r" })},

@@ -261,7 +261,7 @@ func (subject *Subject) PivotsMeanwhile(s *Snapshot) int {
 		p := &s.Transactions[i]
 		at, ok := done[p.ID]
 		for _, o := range p.Operations {
-			if ok && o.Kind != workflow.OperationDeliver && o.AcceptedAt.Before(at) && o.EndedAt.After(at) {
+			if ok && o.Kind != workflow.OperationStart && o.AcceptedAt.Before(at) && o.EndedAt.After(at) {
 				n++
 				break
 			}

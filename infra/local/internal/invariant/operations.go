@@ -107,7 +107,7 @@ func checkOutcome(p *workflow.Progress, f *trial.Findings) {
 			applied[o.Kind]++
 		}
 	}
-	delivered, cancelled := applied[workflow.OperationDeliver], applied[workflow.OperationCancel]
+	delivered, cancelled := applied[workflow.OperationStart], applied[workflow.OperationCancel]
 	switch {
 	case delivered > 1:
 		f.Broken(p.ID, "delivered twice", "%d deliver operations are Applied", delivered)

@@ -21,7 +21,7 @@ func TestPivotsMeanwhile(t *testing.T) {
 	}{
 		"a cancel":               {"d", operation(workflow.OperationCancel, -time.Second, time.Second), 1},
 		"a change":               {"d", operation(workflow.OperationReschedule, -time.Second, time.Second), 1},
-		"the delivery itself":    {"d", operation(workflow.OperationDeliver, -time.Second, time.Second), 0},
+		"the delivery itself":    {"d", operation(workflow.OperationStart, -time.Second, time.Second), 0},
 		"ended before":           {"d", operation(workflow.OperationCancel, -2*time.Second, -time.Second), 0},
 		"accepted after":         {"d", operation(workflow.OperationCancel, time.Second, 2*time.Second), 0},
 		"a drone that is not it": {"", operation(workflow.OperationCancel, -time.Second, time.Second), 0},

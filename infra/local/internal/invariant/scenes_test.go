@@ -54,21 +54,21 @@ func (w *world) oneAfterTheOther() {
 	}
 	w.deliver("far", func(r *delivery.Request) { r.DropOff.Latitude++ })
 	again := w.deliver("twice", nil)
-	w.answered(workflow.OperationDeliver, "twice", again, w.post(workflow.OperationDeliver, "twice", again, w.order("twice")))
+	w.answered(workflow.OperationStart, "twice", again, w.post(workflow.OperationStart, "twice", again, w.order("twice")))
 	w.Settle()
 	w.operations++ // an answer that was lost, and its request asked again under another OperationID
 	older := fmt.Sprintf("op-%03d", w.operations)
 	w.deliver("asked-again", nil)
 	heavier := w.order("asked-again")
 	heavier.PackageInfo.WeightKg++
-	w.answered(workflow.OperationDeliver, "asked-again", older, w.post(workflow.OperationDeliver, "asked-again", older, heavier))
+	w.answered(workflow.OperationStart, "asked-again", older, w.post(workflow.OperationStart, "asked-again", older, heavier))
 	w.Settle()
 	keyed := w.deliver("keyed", nil)
 	request := w.snapshot.Ledger[len(w.snapshot.Ledger)-1].Body
 	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
-		ID: "keyed", TransactionID: "keyed", OperationID: keyed, Operation: workflow.OperationDeliver,
-		Hash: workflow.Hash(workflow.OperationDeliver, "keyed", request), AcceptedAt: w.Clock.Now(),
-	}, ingest.Request{ID: "never-answered", TransactionID: "never-answered", Operation: workflow.OperationDeliver})
+		ID: "keyed", TransactionID: "keyed", OperationID: keyed, Operation: workflow.OperationStart,
+		Hash: workflow.Hash(workflow.OperationStart, "keyed", request), AcceptedAt: w.Clock.Now(),
+	}, ingest.Request{ID: "never-answered", TransactionID: "never-answered", Operation: workflow.OperationStart})
 	var lost sync.Map
 	w.lost = func(r engine.Attempt) bool {
 		_, before := lost.LoadOrStore(r.Call.Method+r.Call.Path, true)
@@ -97,7 +97,7 @@ func (w *world) oneAfterTheOther() {
 // inQuarantine has dead letters, of an operation and of a wake, and an operation
 // that ended there.
 func (w *world) inQuarantine() {
-	deliver := w.Operation(workflow.OperationDeliver, "keyed", w.Store.Get("keyed").Operations[0].ID, []byte(`{}`))
+	deliver := w.Operation(workflow.OperationStart, "keyed", w.Store.Get("keyed").Operations[0].ID, []byte(`{}`))
 	w.operations++
 	late := fmt.Sprintf("op-%03d", w.operations)
 	change := json.RawMessage(`{"deliverBy":"2026-03-01T00:00:00Z"}`)
@@ -113,7 +113,7 @@ func (w *world) inQuarantine() {
 // room.
 func (w *world) strangers() {
 	w.acceptBy("eve", workflow.OperationCancel, "owned", nil)
-	w.acceptBy("ada", workflow.OperationDeliver, "owned", w.order("owned"))
+	w.acceptBy("ada", workflow.OperationStart, "owned", w.order("owned"))
 	w.Settle()
 	w.acceptBy("eve", workflow.OperationCancel, "owned", nil)
 	w.deliver("full", nil)
@@ -256,6 +256,6 @@ func (w *world) inTheAir() {
 	for n := range 3 {
 		w.deliver(fmt.Sprintf("flying-%d", n), nil)
 	}
-	w.post(workflow.OperationDeliver, "unanswered", "op-unanswered", w.order("unanswered"))
+	w.post(workflow.OperationStart, "unanswered", "op-unanswered", w.order("unanswered"))
 	w.Settle()
 }

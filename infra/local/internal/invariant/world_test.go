@@ -182,7 +182,7 @@ func (w *world) deliver(transaction string, with func(*delivery.Request)) string
 	if with != nil {
 		with(&order)
 	}
-	operation := w.accept(workflow.OperationDeliver, transaction, order)
+	operation := w.accept(workflow.OperationStart, transaction, order)
 	w.Settle()
 	return operation
 }

@@ -88,7 +88,7 @@ func counts(families map[string]*dto.MetricFamily) Counts {
 		for _, m := range family.GetMetric() {
 			value := m.GetCounter().GetValue()
 			switch {
-			case strings.HasSuffix(name, "_requests_accepted_total") && label(m, "operation") == string(workflow.OperationDeliver):
+			case strings.HasSuffix(name, "_requests_accepted_total") && label(m, "operation") == string(workflow.OperationStart):
 				c.Accepted += value
 			case strings.HasSuffix(name, "_transaction_duration_seconds") && workflow.State(label(m, "state")).Final():
 				c.Ended += float64(m.GetHistogram().GetSampleCount())

@@ -17,7 +17,7 @@ import (
 
 // page is what a handler shows, of which only some is counted.
 const page = `# TYPE x_requests_accepted_total counter
-x_requests_accepted_total{operation="deliver"} 7
+x_requests_accepted_total{operation="start"} 7
 x_requests_accepted_total{operation="cancel"} 2
 # TYPE x_transaction_duration_seconds histogram
 x_transaction_duration_seconds_bucket{state="Completed",le="+Inf"} 4

@@ -31,7 +31,7 @@ func stuckStory() operate.Story {
 					Error: &workflow.StepError{Status: 422, Message: "no", At: at(200)}},
 			},
 			Operations: []workflow.OperationRecord{
-				{ID: "o-1", Kind: workflow.OperationDeliver, State: workflow.OperationRefused, Reason: "delivery: no", AcceptedAt: at(0), EndedAt: at(200)},
+				{ID: "o-1", Kind: workflow.OperationStart, State: workflow.OperationRefused, Reason: "delivery: no", AcceptedAt: at(0), EndedAt: at(200)},
 				{ID: "o-2", Kind: workflow.OperationCancel, State: workflow.OperationPending, AcceptedAt: at(300)},
 			},
 			History: []workflow.Entry{

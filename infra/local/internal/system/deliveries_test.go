@@ -200,7 +200,7 @@ func TestEveryFunctionIsServed(t *testing.T) {
 	for _, f := range r.Instance.Host().Functions() {
 		names[f.Name] = f
 	}
-	for _, want := range []string{"Ingest", "Progress", "Relay", "Schedule", "Supervise", "DeadLetterDeliveries",
+	for _, want := range []string{"Ingest", "Progress", "Relay", "Schedule", "Supervise", "DeadLetterTransactions",
 		"DeadLetterCompensations", "Sweep", "Accounts", "Packages", "ThirdPartyDeliveries", "DroneDeliveries",
 		"Drones", "Deliveries", "Live", "Ready"} {
 		if _, ok := names[want]; !ok {

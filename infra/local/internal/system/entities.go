@@ -57,7 +57,7 @@ func entities(s settings.Settings, partitions int) broker.Config {
 	}
 	return broker.Config{
 		KeyName: keyName, Key: key,
-		Queues: []broker.QueueConfig{queue(s.DeliveriesQueue), queue(s.CompensationsQueue), queue(s.NotificationsQueue)},
+		Queues: []broker.QueueConfig{queue(s.TransactionsQueue), queue(s.CompensationsQueue), queue(s.NotificationsQueue)},
 		Hubs: []broker.HubConfig{{
 			Name: s.EventHub, Partitions: partitions,
 			ConsumerGroups: []string{s.ConsumerGroup}, Retention: s.Budgets.HubRetention,

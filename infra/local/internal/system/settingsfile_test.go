@@ -17,7 +17,7 @@ import (
 func settingsFile(t *testing.T, values map[string]string) string {
 	t.Helper()
 	all := map[string]string{"FUNCTIONS_WORKER_RUNTIME": "custom", "EVENTHUB_NAME": "delivery-requests", "EVENTHUB_CONSUMER_GROUP": "relay",
-		"DELIVERIES_QUEUE": "deliveries", "COMPENSATIONS_QUEUE": "compensations", "NOTIFICATIONS_QUEUE": "notifications",
+		"TRANSACTIONS_QUEUE": "transactions", "COMPENSATIONS_QUEUE": "compensations", "NOTIFICATIONS_QUEUE": "notifications",
 		"SWEEP_SCHEDULE": "*/30 * * * * *", "COSMOSDB_DATABASE": "fabrikam"}
 	for name, value := range values {
 		all[name] = value

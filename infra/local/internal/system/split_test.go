@@ -34,7 +34,7 @@ func functions(i *system.Instance) []string {
 func TestTwoApps(t *testing.T) {
 	t.Parallel()
 	r := startConfig(t, system.Config{Split: true, Settings: map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.002"}})
-	workflow := []string{"DeadLetterCompensations", "DeadLetterDeliveries", "DeadLetterNotifications", "Ingest", "Live", "Notify",
+	workflow := []string{"DeadLetterCompensations", "DeadLetterTransactions", "DeadLetterNotifications", "Ingest", "Live", "Notify",
 		"Operations", "Progress", "Ready", "Relay", "Schedule", "Supervise", "Sweep"}
 	if got := functions(r.Instance); !slices.Equal(got, workflow) {
 		t.Errorf("the workflow has %v, want %v", got, workflow)

@@ -122,11 +122,11 @@ func TestOneDeliveryIsOneTrace(t *testing.T) {
 	}
 	page := string(r.want(http.StatusOK, http.MethodGet, "/api/metrics", "").Body)
 	for _, metric := range []string{
-		`drone_delivery_requests_accepted_total{operation="deliver"} 1`,
+		`drone_delivery_requests_accepted_total{operation="start"} 1`,
 		`drone_delivery_transaction_duration_seconds_count{state="Completed"} 1`,
 		`drone_delivery_cosmosdb_request_charge_total{container="transactions"}`,
 		`drone_delivery_cosmosdb_operations_total{container="transactions"}`,
-		`drone_delivery_queue_age_seconds_count{queue="deliveries"} 1`,
+		`drone_delivery_queue_age_seconds_count{queue="transactions"} 1`,
 	} {
 		if !strings.Contains(page, metric) {
 			t.Errorf("%s is not among\n%s", metric, page)

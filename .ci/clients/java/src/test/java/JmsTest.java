@@ -11,7 +11,7 @@ import org.junit.jupiter.api.*;
 /** JMS over AMQP, as Apache Qpid speaks it, against the emulators, whose connection string is in MESSAGING. */
 @Timeout(60)
 class JmsTest {
-    static final String QUEUE = "deliveries";
+    static final String QUEUE = "transactions";
     static Connection connection;
     Session session;
     Queue queue;
