@@ -15,6 +15,8 @@ func TestMain(m *testing.M) {
 	switch mode := os.Getenv(fakeVar); mode {
 	case "":
 		os.Exit(m.Run())
+	case "lives":
+		select {}
 	case "serve":
 		fakeServe()
 	}

@@ -198,6 +198,19 @@ func TestPlanStages(t *testing.T) {
 	}
 }
 
+// Ensure that nothing more is planned for a run that does not go on.
+func TestPlanWithoutAnEncore(t *testing.T) {
+	for _, encore := range []time.Duration{0, time.Minute} {
+		r := &run{c: breaking(100, time.Minute), begun: time.Now()}
+		r.c.Encore = encore
+		all, err := r.sendings()
+		more := slices.ContainsFunc(all, func(s sending) bool { return strings.Contains(s.Name, "encore") })
+		if err != nil || more != (encore > 0) {
+			t.Errorf("an encore of %v: %d sendings, %v", encore, len(all), err)
+		}
+	}
+}
+
 // Ensure that small plans have every kind, too.
 func TestPlanThatIsSmall(t *testing.T) {
 	all := planned(t, 3, MinDeliveries, time.Second)

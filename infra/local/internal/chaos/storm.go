@@ -111,8 +111,8 @@ func (r *run) storm(ctx context.Context) (err error) {
 // sendings are all that is sent, in an encore as well.
 func (r *run) sendings() ([]sending, error) {
 	all, err := r.c.mixture(r.begun, r.plan.Bursts).plan()
-	if err != nil {
-		return nil, err
+	if err != nil || r.c.encoreTime() == 0 {
+		return all, err
 	}
 	more, err := r.c.encore(r.begun).plan()
 	return slices.Concat(all, more), err
