@@ -60,13 +60,17 @@ func TestIndexChangesNoResult(t *testing.T) {
 				if round == 20 {
 					with = &fixture{t, newServer(t, Config{Now: with.clock.Now}, with.store), with.clock}
 				}
-				query := "SELECT VALUE [c.id, c.pk, c.n, c.sub, c.other] FROM c WHERE " + queries[rnd.IntN(len(queries))]
+				where := queries[rnd.IntN(len(queries))]
+				query := "SELECT VALUE [c.id, c.pk, c.n, c.sub, c.other] FROM c WHERE " + where
 				got, _ := with.results(query, c.partition, 1+rnd.IntN(12))
 				want, _ := without.results(query, c.partition, 100)
 				slices.Sort(got) // the order is that of the index
 				slices.Sort(want)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s gives %v, want %v", query, got, want)
+				}
+				if whole, _ := with.results("SELECT * FROM c WHERE "+where, c.partition, 1+rnd.IntN(12)); len(whole) != len(want) {
+					t.Fatalf("%s: %d whole documents of %d", where, len(whole), len(want))
 				}
 			}
 		})

@@ -68,7 +68,7 @@ func (sc *scan) page() (*page, error) {
 type document struct {
 	candidate
 	text  []byte
-	value sql.Value
+	value sql.Value // unless the scan is covered
 }
 
 // each passes the matching items of a range from the scan's position on to take,
@@ -93,13 +93,15 @@ func (sc *scan) each(p *page, r *keyRange, limit int, take func(document) bool) 
 			at = d.place
 			p.loaded++
 			p.loadedBytes += len(d.text)
-			if d.text != nil {
+			wanted := d.text != nil
+			if wanted && !sc.covered {
 				if d.value, err = sql.Decode(d.text); err != nil {
 					return false, fmt.Errorf("read item %s: %w", d.key.id, err)
 				}
-				if sc.query.Matches(d.value) && !take(d) {
-					return false, nil
-				}
+				wanted = sc.query.Matches(d.value)
+			}
+			if wanted && !take(d) {
+				return false, nil
 			}
 			if p.loaded == limit {
 				sc.position.move(at)

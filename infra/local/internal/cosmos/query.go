@@ -77,6 +77,7 @@ type scan struct {
 	size      int         // results per page
 	position  position
 	spans     []sql.Span // of the indexes that find all that matches; nil: none do
+	covered   bool       // what they find need not be looked at
 	now       int64
 }
 
@@ -182,7 +183,9 @@ func (s *Server) answerPage(c *call, sc *scan) (*response, error) {
 	}
 	sc.now = s.now().Unix()
 	if sc.container.grouped() == (sc.partition != "") {
-		sc.spans, _ = sc.query.Spans(sc.container.indexed)
+		var exact bool
+		sc.spans, exact = sc.query.Spans(sc.container.indexed)
+		sc.covered = sc.spans != nil && exact && sc.query.WholeRow() && !sc.query.Features().Any()
 	}
 	identity := queryIdentity(sc.container.rid(), sc.partition, c.Header.Get(rangeHeader), string(c.body))
 	if token := c.Header.Get("x-ms-continuation"); token != "" {

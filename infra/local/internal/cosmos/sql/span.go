@@ -39,43 +39,43 @@ func (s Span) Contains(v Value) bool {
 }
 
 // Spans gives spans of some of the paths, each member names from the row, such
-// that every row that matches is in at least one of them. It is false when the
-// WHERE clause doesn't say enough for that.
-func (q *Query) Spans(paths [][]string) ([]Span, bool) { return spansOf(q.where, paths) }
+// that every row that matches is in at least one of them; nil when the WHERE clause
+// doesn't say enough for that. They are exact if every row in one of them matches.
+func (q *Query) Spans(paths [][]string) (spans []Span, exact bool) { return spansOf(q.where, paths) }
 
-func spansOf(e expr, paths [][]string) ([]Span, bool) {
+func spansOf(e expr, paths [][]string) (spans []Span, exact bool) {
 	switch n := e.(type) {
 	case binary:
 		if v, ok := n.right.(literal); ok {
-			return spanOf(n.left, n.op, v.value, paths)
+			return spanOf(n.left, n.op, v.value, paths), true
 		}
 		if v, ok := n.left.(literal); ok {
-			return spanOf(n.right, mirrored[n.op], v.value, paths)
+			return spanOf(n.right, mirrored[n.op], v.value, paths), true
 		}
 	case logical:
-		var all []Span
+		exact = n.or
 		for _, operand := range n.operands {
-			spans, ok := spansOf(operand, paths)
+			some, all := spansOf(operand, paths)
 			switch {
-			case ok && !n.or: // one condition of those that all hold
-				return spans, true
-			case !ok && n.or:
+			case some != nil && !n.or: // one condition of those that all hold
+				return some, false
+			case some == nil && n.or:
 				return nil, false
 			}
-			all = append(all, spans...)
+			spans, exact = append(spans, some...), exact && all
 		}
-		return all, n.or
+		return spans, exact
 	}
 	return nil, false
 }
 
 var mirrored = map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-func spanOf(e expr, op string, v Value, paths [][]string) ([]Span, bool) {
+func spanOf(e expr, op string, v Value, paths [][]string) []Span {
 	path := slices.IndexFunc(paths, func(p []string) bool { return isPath(e, p) })
 	least, scalar := leastOf(v.kind)
 	if path < 0 || !scalar {
-		return nil, false
+		return nil
 	}
 	s := Span{Path: path}
 	switch op {
@@ -86,9 +86,9 @@ func spanOf(e expr, op string, v Value, paths [][]string) ([]Span, bool) {
 	case ">", ">=":
 		s.low, s.aboveLow = v, op == ">"
 	default:
-		return nil, false
+		return nil
 	}
-	return []Span{s}, true
+	return []Span{s}
 }
 
 // leastOf gives the first value of a kind; ok is false for kinds that indexes
