@@ -165,12 +165,17 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 		report.Crashes = new(r.crashes.coverage())
 	}
 	report.Invariants = r.c.Subject.Check(s)
+	var missed []string
+	report.Breaks, missed = r.c.Subject.Blind(s)
 	all := r.seen(report.Invariants.States[workflow.Completed])
 	all.signs[Outside], all.signs[Pickups] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s)
 	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked())...)
 	state := func(id string) workflow.State { return states[id] }
 	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.load.outcomes, state, r.undoRefused),
 		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))
+	for _, m := range missed {
+		report.Findings = append(report.Findings, Finding{"the checker", "it is blind: broken on purpose and not found was " + m})
+	}
 	news, findings := r.news.check(s)
 	report.News, report.Findings = news, append(report.Findings, findings...)
 }

@@ -39,6 +39,9 @@ type Report struct {
 	// Findings are what clients saw that no client should see.
 	Findings   []Finding        `json:"findings"`
 	Invariants invariant.Report `json:"invariants"`
+	// Breaks are how many things were made wrong in a copy of what is stored, one for
+	// each rule at least, to see that they are found.
+	Breaks int `json:"breaks"`
 	// Data is the folder with the data of the run, if it was kept.
 	Data string `json:"data,omitempty"`
 }
@@ -77,6 +80,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := r.Invariants.WriteText(&b); err != nil { // a builder takes everything
 		return err
 	}
+	fmt.Fprintf(&b, "  %d things were made wrong in a copy of what is stored, to see the rules find them\n", r.Breaks)
 	for i, f := range r.Findings {
 		if i == maxFindings {
 			fmt.Fprintf(&b, "  … and %d more\n", len(r.Findings)-i)

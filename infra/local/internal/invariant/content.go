@@ -44,7 +44,7 @@ func checkContents(x *index, f *trial.Findings) {
 func checkLeft(p *workflow.Progress, f *trial.Findings) {
 	refused := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool { return s.Error != nil })
 	named := slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool {
-		return s.Error != nil && strings.HasSuffix(p.Reason, " was refused: "+s.Name+": "+s.Error.Message)
+		return s.Error != nil && strings.HasSuffix(p.Reason, ": "+s.Name+": "+s.Error.Message)
 	})
 	switch {
 	case left(p) && !named:

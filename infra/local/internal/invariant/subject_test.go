@@ -57,7 +57,7 @@ func TestWithoutATrial(t *testing.T) {
 	}
 }
 
-// Ensure each rule of the business has a break of its own trial, which is found.
+// Ensure each rule of the business has a break in its trial.
 func TestBreaksOfTheTrial(t *testing.T) {
 	rules, err := theSubject.trial.Rules(&trial.Stored{})
 	if err != nil {
@@ -68,11 +68,38 @@ func TestBreaksOfTheTrial(t *testing.T) {
 			t.Errorf("the trial has no break for %s", rule.Name)
 		}
 	}
-	for _, b := range theSubject.trial.Breaks {
-		s := valid(t).snapshot()
-		id := b.Do(&s.Stored)
-		if id == "" || !theSubject.Check(s).Finds(b.Rule, b.What, id) {
-			t.Errorf("%s: %q of %q is not found:\n%s", b.Rule, b.What, id, text(t, theSubject.Check(s)))
+}
+
+// Ensure there is a break for each rule of every business, a place for each break in a
+// snapshot of this one, and that each is found: also without a trial. One that breaks
+// nothing is named.
+func TestNoRuleIsBlind(t *testing.T) {
+	for _, rule := range rules {
+		if !slices.ContainsFunc(breaks, func(b breakOf) bool { return b.rule == rule.name }) {
+			t.Errorf("nothing breaks %s", rule.name)
 		}
+	}
+	s := valid(t).snapshot()
+	if tried, missed := theSubject.Blind(s); tried != len(breaks)+len(theSubject.trial.Breaks) || len(missed) > 0 {
+		t.Errorf("%d tried, missed %q", tried, missed)
+	}
+	if r := theSubject.Check(s); !r.OK() {
+		t.Errorf("the snapshot itself was broken:\n%s", text(t, r))
+	}
+	bare, err := NewSubject(chosen.Business(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tried, missed := bare.Blind(s); tried != len(breaks) || len(missed) > 0 {
+		t.Errorf("without a trial: %d tried, missed %q", tried, missed)
+	}
+	harmless := *theSubject
+	harmless.trial.Breaks = []trial.Break{
+		{Rule: "flights", What: "two at a time", Do: func(*trial.Stored) string { return "far" }},
+		{Rule: "no such rule", Do: func(*trial.Stored) string { return "far" }},
+		{Rule: "flights", What: "no place", Do: func(*trial.Stored) string { return "" }},
+	}
+	if tried, missed := harmless.Blind(s); tried != len(breaks)+2 || !slices.Equal(missed, []string{"flights: two at a time", "no such rule: "}) {
+		t.Errorf("%d tried, missed %q", tried, missed)
 	}
 }
