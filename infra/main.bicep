@@ -13,7 +13,7 @@ import { sizes } from 'sizes.bicep'
 
 @minLength(1)
 @maxLength(64)
-@description('Name of the azd environment; part of the names of what is made.')
+@description('Name of the azd environment; part of all names.')
 param environmentName string
 
 @minLength(1)
@@ -21,46 +21,46 @@ param environmentName string
 @description('Region of everything. It must have Flex Consumption.')
 param location string
 
-@description('Who deploys, and gets the same data roles as the apps for debugging; empty: nobody.')
+@description('The deploying identity, which gets the data roles of the apps for debugging; empty: none.')
 param principalId string = ''
 
 @allowed(['User', 'Group', 'ServicePrincipal'])
 param principalType string = 'User'
 
 @allowed(['small', 'standard', 'large'])
-@description('What it is made for: sizes.bicep and docs/capacity.md.')
+@description('The size: see sizes.bicep and docs/capacity.md.')
 param size string = 'small'
 
-@description('What differs from the size, in its form, such as { workflow: { maximumInstanceCount: 100 } }.')
+@description('Changes to the size, in its form, such as { workflow: { maximumInstanceCount: 100 } }.')
 param overrides object = {}
 
 @allowed(['entra', 'keys'])
-@description('How callers are known: by Entra ID tokens, or by function keys.')
+@description('How callers identify themselves: by Entra ID tokens, or by function keys.')
 param authMode string = 'entra'
 
 @description('Entra ID tenant of the callers; empty: the tenant of the subscription.')
 param authTenantId string = ''
 
-@description('Client id of the app registration that callers of the workflow ask tokens for. For entra.')
+@description('Client id of the workflow\'s app registration, for which callers get tokens. For entra.')
 param workflowAuthClientId string = ''
 
 @description('Client id of the app registration of the backends. For entra.')
 param backendsAuthClientId string = ''
 
 @secure()
-@description('The function key that the workflow calls the backends with. For keys.')
+@description('The function key that the workflow sends to the backends. For keys.')
 param backendsKey string = ''
 
 @description('Private endpoints for storage, Event Hubs, Service Bus and Cosmos DB, and no public access to them. The subscription must have the provider Microsoft.App registered.')
 param vnetEnabled bool = false
 
-@description('Send the handler\'s traces and metrics to Azure Monitor by OTLP. A preview of Azure Monitor: where it can\'t be had, set it to false.')
+@description('Send the handler\'s traces and metrics to Azure Monitor by OTLP. A preview of Azure Monitor: set it to false where it is not available.')
 param otlpIngestion bool = true
 
-@description('Mail address that alerts go to; empty: they show in the portal only.')
+@description('Mail address for alerts; empty: alerts show only in the portal.')
 param alertEmail string = ''
 
-@description('Where each transaction that comes to rest is told of; empty: nowhere. docs/notifications.md.')
+@description('Address that hears of each transaction that comes to rest; empty: no news. docs/notifications.md.')
 param notifyUrl string = ''
 
 @secure()
@@ -68,14 +68,14 @@ param notifyUrl string = ''
 param notifySigningKey string = ''
 
 @secure()
-@description('The key before it, while receivers learn the new one.')
+@description('The previous key, while receivers learn the new one.')
 param notifySigningKeyPrevious string = ''
 
-@description('The claim of a token that names the accounts on which its bearer may order; none: any account.')
+@description('The token\'s claim with the accounts on which its bearer may order; none: any account.')
 param authOwnerClaim string = 'oid'
 
 @secure()
-@description('The keys of the ids that are given out: ID_KEYS in docs/settings.md. The hook "keys" makes the first.')
+@description('The keys that sign minted ids: ID_KEYS in docs/settings.md. The hook "keys" makes the first.')
 param idKeys string = ''
 
 @minValue(0)

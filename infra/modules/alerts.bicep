@@ -6,17 +6,17 @@ import { metricRules, logRules, acceptByLogs, metricsOfOurs } from 'alertrules.b
 param location string
 param tags object
 
-@description('Token that the names of the rules end with.')
+@description('Token at the end of the rules\' names.')
 param namePrefix string
 
-@description('Who is told by mail. Empty: the action group has no receiver, and alerts are seen in the portal alone.')
+@description('Mail address for alerts. Empty: the action group has no receiver, and alerts show only in the portal.')
 param actionGroupEmail string = ''
 
 @description('Log Analytics workspace of Application Insights.')
 param workspaceId string
 param applicationInsightsId string
 
-@description('Azure Monitor workspace that metrics of the handler arrive in. Empty: there is none.')
+@description('Azure Monitor workspace for the metrics of the handler. Empty: none.')
 param monitorWorkspaceId string = ''
 
 param eventHubNamespaceId string

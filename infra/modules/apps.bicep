@@ -14,17 +14,17 @@ param auth authentication
 param rateLimit { perSecond: int, burst: int }
 param storage { blob: string, queue: string, table: string }
 param packageContainers { workflow: string, backends: string }
-@description('Where calls go out from; empty: no virtual network.')
+@description('Subnets for outgoing calls; empty: no virtual network.')
 param subnetIds { workflow: string, backends: string }
 param applicationInsightsConnectionString string
-@description('Where the handler sends its telemetry by OTLP.')
+@description('OTLP endpoints for the handler\'s telemetry.')
 param otlp { enabled: bool, tracesUrl: string, metricsUrl: string }
 param entities entityNames
-@description('The keys of ids, as a Key Vault reference.')
+@description('The keys that sign minted ids, as a Key Vault reference.')
 param idKeys string
 @description('The function key of the backends for authMode keys, as a Key Vault reference.')
 param backendsKey string
-@description('Who is told of transactions that come to rest. The keys are Key Vault references.')
+@description('The receiver of news of transactions that come to rest. The keys are Key Vault references.')
 param notify { enabled: bool, url: string, signingKey: string, hasPreviousKey: bool, previousSigningKey: string }
 
 type identity = {
