@@ -11,10 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// conflictTries is how often a dead letter is counted against others who
-// change the document.
-const conflictTries = 8
-
 // DeadLettered is called for each dead letter of a transaction, when it is in
 // the quarantine. An operation that is not on record is put there: its message
 // may never have come as far, in an outage of the storage, say. Otherwise the
@@ -31,12 +27,7 @@ func (r *Engine) DeadLettered(ctx context.Context, transactionID string, body []
 	if err != nil || fresh {
 		return err
 	}
-	for try := 1; ; try++ {
-		err := r.countDeadLetter(ctx, transactionID, e.Wake)
-		if err == nil || !failure.Is(err, failure.Conflict) || try == conflictTries {
-			return err
-		}
-	}
+	return r.countDeadLetter(ctx, transactionID, e.Wake)
 }
 
 // receiveDead puts the operation in a dead letter on record, if there is one and it
@@ -58,24 +49,60 @@ func (r *Engine) receiveDead(ctx context.Context, e Envelope) (fresh bool, err e
 
 // countDeadLetter counts the dead letter of a wake, 0 for an operation.
 func (r *Engine) countDeadLetter(ctx context.Context, id string, wake int) error {
-	p, etag, err := r.Store.Read(ctx, id)
-	if failure.Is(err, failure.NotFound) {
+	var before workflow.State
+	var last struct{ deadLetters, wake int } // as this call has tried to write it
+	counted, send := false, false
+	p, err := failure.Update[workflow.Progress]{
+		Op: "count dead letter of transaction", ID: id, Lost: 1,
+		Read: func(ctx context.Context) (*workflow.Progress, string, error) { return r.Store.Read(ctx, id) },
+		Change: func(p *workflow.Progress) (bool, error) {
+			switch {
+			case p.Schema > workflow.Schema:
+				return false, fmt.Errorf("its schema %d is newer than %d", p.Schema, workflow.Schema)
+			case last.deadLetters > 0 && p.DeadLetters == last.deadLetters && p.Wake == last.wake: // its answer was lost
+				return false, nil
+			}
+			counted, send = false, false
+			if p.Rests() {
+				return false, nil
+			}
+			if send = true; wake < p.DeadWake {
+				return false, nil
+			}
+			before = p.State
+			if err := r.count(p); err != nil {
+				return false, err
+			}
+			last.deadLetters, last.wake, counted = p.DeadLetters, p.Wake, true
+			return true, nil
+		},
+		Write: func(ctx context.Context, p *workflow.Progress, etag string) error {
+			_, err := r.Store.Replace(ctx, p, etag)
+			if failure.Is(err, failure.Conflict) { // what is there is another's
+				last.deadLetters = 0
+			}
+			return err
+		},
+	}.Do(ctx)
+	switch {
+	case failure.Is(err, failure.NotFound):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("dead letter of transaction %s: %w", id, err)
 	}
-	if p.Rests() {
-		return nil
+	if counted {
+		r.LogState(ctx, before, p)
 	}
-	if p.Schema > workflow.Schema {
-		return fmt.Errorf("dead letter of transaction %s: its schema %d is newer than %d", id, p.Schema, workflow.Schema)
-	}
-	if wake < p.DeadWake {
+	if send {
 		r.wakeAnew(ctx, p)
-		return nil
 	}
-	before, now := p.State, r.Now()
+	return nil
+}
+
+// count counts a dead letter, and raises the wake that takes its place, or leaves
+// the transaction to an operator.
+func (r *Engine) count(p *workflow.Progress) error {
+	now := r.Now()
 	p.DeadLetters++
 	switch live := p.Lease.Live(now); {
 	case live: // whoever holds the lease is getting on with it
@@ -88,11 +115,6 @@ func (r *Engine) countDeadLetter(ctx context.Context, id string, wake int) error
 		p.RaiseWake(now.Add(r.Budgets.Backoff(r.Jitter()).Delay(p.DeadLetters)))
 	}
 	p.DeadWake = p.Wake
-	if _, err := r.Store.Replace(ctx, p, etag); err != nil && !r.counted(ctx, p, err) {
-		return fmt.Errorf("dead letter of transaction %s: %w", id, err)
-	}
-	r.LogState(ctx, before, p)
-	r.wakeAnew(ctx, p)
 	return nil
 }
 
@@ -102,15 +124,6 @@ func (r *Engine) wakeAnew(ctx context.Context, p *workflow.Progress) {
 	if err := r.Successor(ctx, p); err != nil {
 		r.Log.WarnContext(ctx, "wake of a dead letter is left to Sweep", telemetry.KeyTransaction, p.ID, telemetry.KeyError, err)
 	}
-}
-
-// counted reports whether a write whose answer was lost took effect.
-func (r *Engine) counted(ctx context.Context, p *workflow.Progress, lost error) bool {
-	if failure.KindOf(lost) != failure.Transient {
-		return false
-	}
-	is, _, err := r.Store.Read(ctx, p.ID)
-	return err == nil && is.DeadLetters == p.DeadLetters && is.Wake == p.Wake
 }
 
 // stick takes the transaction from a runner that may still believe to have the

@@ -93,12 +93,13 @@ func (s *Service) readEntry(ctx context.Context, source, id string) (*quarantine
 }
 
 func (s *Service) updateEntry(ctx context.Context, source, id string, change func(*quarantine.Entry) (bool, error)) (*quarantine.Entry, error) {
-	return update(ctx,
-		func(ctx context.Context) (*quarantine.Entry, string, error) { return s.readEntry(ctx, source, id) },
-		change,
-		func(ctx context.Context, e *quarantine.Entry, etag string) error {
+	return failure.Update[quarantine.Entry]{
+		Op: "update quarantine entry", ID: id, Change: change, Lost: 1,
+		Read: func(ctx context.Context) (*quarantine.Entry, string, error) { return s.readEntry(ctx, source, id) },
+		Write: func(ctx context.Context, e *quarantine.Entry, etag string) error {
 			return s.c.Quarantine.Replace(ctx, *e, etag)
-		})
+		},
+	}.Do(ctx)
 }
 
 func (s *Service) logEntry(ctx context.Context, e *quarantine.Entry, a quarantine.Act) {

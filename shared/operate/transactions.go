@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -133,13 +134,14 @@ func (s *Service) act(ctx context.Context, id string, what act, a Actor,
 }
 
 func (s *Service) updateTransaction(ctx context.Context, id string, change func(*workflow.Progress) (bool, error)) (*workflow.Progress, error) {
-	return update(ctx,
-		func(ctx context.Context) (*workflow.Progress, string, error) { return s.read(ctx, id) },
-		change,
-		func(ctx context.Context, p *workflow.Progress, etag string) error {
+	return failure.Update[workflow.Progress]{
+		Op: "update transaction", ID: id, Change: change, Lost: 1, // one that is lost twice is the operator's to repeat
+		Read: func(ctx context.Context) (*workflow.Progress, string, error) { return s.read(ctx, id) },
+		Write: func(ctx context.Context, p *workflow.Progress, etag string) error {
 			_, err := s.c.Transactions.Replace(ctx, p, etag)
 			return err
-		})
+		},
+	}.Do(ctx)
 }
 
 // lastOf returns the latest entry of the act in the history if it is by that

@@ -3,18 +3,10 @@ package record
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 )
-
-// Attempts is how often a read-modify-write is tried against others that write
-// the same document.
-const Attempts = 8
-
-// errContended is the cause of a write that others were quicker at, each time.
-var errContended = errors.New("other writers keep changing it")
 
 // Update reads a document, lets change change it, and writes it back under its
 // ETag; all over again, a bounded number of times, if another was quicker. If
@@ -23,33 +15,30 @@ var errContended = errors.New("other writers keep changing it")
 // it is. Any other error is transient and leaves open whether the write took
 // effect; so change must find out, on a repeat, that it has been made already.
 func Update[T any](ctx context.Context, store Store[T], id string, change func(doc *T, exists bool) (bool, error)) (T, error) {
-	for range Attempts {
-		doc, etag, err := store.Read(ctx, id)
-		exists := err == nil
-		if err != nil && !failure.Is(err, failure.NotFound) {
-			return doc, err
-		}
-		if !exists {
-			doc = *new(T)
-		}
-		write, err := change(&doc, exists)
-		if err != nil || !write {
-			return doc, err
-		}
-		if exists {
-			_, err = store.Replace(ctx, id, doc, etag)
-		} else {
-			_, err = store.Create(ctx, id, doc)
-		}
-		if err == nil {
-			return doc, nil
-		}
-		if !failure.Is(err, failure.Conflict) && !failure.Is(err, failure.NotFound) {
-			return doc, err
-		}
-	}
-	var none T
-	return none, failure.New(failure.Transient, "update", id, errContended)
+	exists := false
+	doc, err := failure.Update[T]{
+		Op: "update", ID: id,
+		Read: func(ctx context.Context) (*T, string, error) {
+			doc, etag, err := store.Read(ctx, id)
+			if exists = err == nil; !exists && failure.Is(err, failure.NotFound) {
+				return new(T), "", nil
+			}
+			return &doc, etag, err
+		},
+		Change: func(doc *T) (bool, error) { return change(doc, exists) },
+		Write: func(ctx context.Context, doc *T, etag string) error {
+			if !exists {
+				_, err := store.Create(ctx, id, *doc)
+				return err
+			}
+			_, err := store.Replace(ctx, id, *doc, etag)
+			if failure.Is(err, failure.NotFound) { // it was deleted meanwhile
+				return failure.New(failure.Conflict, "update", id, err)
+			}
+			return err
+		},
+	}.Do(ctx)
+	return *doc, err
 }
 
 // Keeper applies the rules to the records of one backend. It is safe for

@@ -112,13 +112,13 @@ func TestFaultsAreHarmless(t *testing.T) {
 
 func TestConflictsAreRetriedABoundedNumberOfTimes(t *testing.T) {
 	f := newFixture()
-	for range record.Attempts - 1 {
+	for range failure.Tries - 1 {
 		f.script.Next(recordtest.Create, recordtest.Conflict)
 	}
 	if _, err := f.put(t, "a", 1, "x"); err != nil {
 		t.Fatal(err)
 	}
-	for range record.Attempts {
+	for range failure.Tries {
 		f.script.Next(recordtest.Replace, recordtest.Conflict)
 	}
 	_, err := f.put(t, "a", 2, "y")

@@ -33,7 +33,7 @@ func (a *assigning) claim(ctx context.Context, v Versioned, windows ...Window) (
 // not freed: whoever wrote that intent since has read the drone before this
 // write, or is seen in the assignment.
 func (s *Service) letGo(ctx context.Context, transactionID string, left Left) error {
-	for range record.Attempts {
+	for range failure.Tries {
 		v, err := s.drones.Read(ctx, left.Zone, left.DroneID)
 		if failure.Is(err, failure.NotFound) {
 			return nil

@@ -100,7 +100,7 @@ var engines = []mutant.Mutant{
 	{
 		Name: "every-dead-letter-counts", Breaks: "Each message that dies in one outage counts, not all of them once.",
 		File:   "shared/engine/deadletter.go",
-		Before: "if wake < p.DeadWake {", After: "if wake < 0 {",
+		Before: "if send = true; wake < p.DeadWake {", After: "if send = true; wake < 0 {",
 		Tests: in("./shared/engine"),
 	},
 	{
