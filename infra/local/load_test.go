@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/bench"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
 )
 
@@ -79,5 +80,17 @@ func TestScenariosOf(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", words, err, diff)
 		}
+	}
+}
+
+// Ensure that a broken promise is an error, and a missed target is none.
+func TestBroken(t *testing.T) {
+	outcomes := []*bench.Outcome{{Scenario: "spike", Checks: []bench.Check{{What: "p99", Got: "600ms"}, {What: "lost of 7", Got: "0", Met: true}}}}
+	if err := broken(outcomes); err != nil {
+		t.Errorf("a target: %v", err)
+	}
+	outcomes[0].Checks[1] = bench.Check{What: "lost of 7", Got: "1", Lost: true}
+	if err := broken(outcomes); err == nil || err.Error() != "spike: lost of 7: 1" {
+		t.Errorf("a promise: %v", err)
 	}
 }

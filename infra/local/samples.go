@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 
 	trial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
@@ -9,7 +10,7 @@ import (
 )
 
 // samples are requests that complete, for load and bench, from a file if there is
-// one.
+// one. The environment wins over the trial's settings, as it does with serve.
 func samples(file string, seed uint64) (load.Samples, error) {
 	b := chosen.Business()
 	var steps []string
@@ -21,6 +22,11 @@ func samples(file string, seed uint64) (load.Samples, error) {
 		var err error
 		if s, err = load.FromTrial(*t, b.Resource, steps, seed); err != nil {
 			return s, err
+		}
+		for name := range s.Settings {
+			if value, ok := os.LookupEnv(name); ok {
+				s.Settings[name] = value
+			}
 		}
 	}
 	if file == "" && s.Body == nil {

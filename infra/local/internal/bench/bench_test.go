@@ -3,8 +3,13 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,5 +180,28 @@ func TestMarkdown(t *testing.T) {
 	}
 	if !strings.Contains(loads, "10 requests in 1.0 s to spike (10/s for 1s)") {
 		t.Errorf("loads: %s", loads)
+	}
+}
+
+// Ensure that what was accepted and is not at its end is found, and that nobody is
+// asked about anything else.
+func TestOpenTransactions(t *testing.T) {
+	states := map[string]string{"a": "Completed", "b": "Running", "c": "Rejected", "d": "Stuck", "e": "Completed"}
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		state, ok := states[strings.TrimPrefix(r.URL.Path, "/api/things/")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"state":%q}`, state)
+	}))
+	defer app.Close()
+	s := &stream{client: load.NewClient(app.URL+"/api/things", clients, nil, nil)}
+	defer s.client.Close()
+	if open, err := s.open(t.Context(), slices.Sorted(maps.Keys(states))); open != 2 || err != nil {
+		t.Errorf("%d are open, %v; want 2", open, err)
+	}
+	if _, err := s.open(t.Context(), []string{"a", "never"}); err == nil || !strings.Contains(err.Error(), "never: status 404") {
+		t.Errorf("%v", err)
 	}
 }
