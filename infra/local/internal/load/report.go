@@ -94,7 +94,7 @@ func (r *Report) writeUses(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row(t, "process", "CPU s", "ms a request", "memory MB", "most MB")
 	for _, u := range r.Uses {
-		row(t, u.Name, decimal(u.CPU.Seconds()), per(u.CPU.Seconds()*1000, float64(r.Result.Accepted)),
+		row(t, u.Name, decimal(u.CPU.Seconds()), per(u.CPU.Seconds()*1000, float64(r.Result.Offered)),
 			megabytes(u.RSS), megabytes(u.Most))
 	}
 	t.Flush()

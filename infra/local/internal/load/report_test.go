@@ -107,7 +107,7 @@ func TestReport(t *testing.T) {
 		"refused 40 20.00", "failed 10 5.00", "sent late by",
 		"", "the first that failed: status 500", "",
 		"process CPU s ms a request memory MB most MB",
-		"runtime 2.00 10.00 200 300", "handler 1.00 5.00 50 50",
+		"runtime 2.00 8.00 200 300", "handler 1.00 4.00 50 50",
 		"", "100 came to their end, 100 wait; for each that ended:", "",
 		"container operations RU", "transactions 18.00 75.00", "together 18.00 75.00", "",
 		"function invocations", "Ingest 2.00",
