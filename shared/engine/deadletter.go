@@ -50,22 +50,19 @@ func (r *Engine) receiveDead(ctx context.Context, e Envelope) (fresh bool, err e
 // countDeadLetter counts the dead letter of a wake, 0 for an operation.
 func (r *Engine) countDeadLetter(ctx context.Context, id string, wake int) error {
 	var before workflow.State
-	var last struct{ deadLetters, wake int } // as this call has tried to write it
 	counted, send := false, false
 	p, err := failure.Update[workflow.Progress]{
 		Op: "count dead letter of transaction", ID: id, Lost: 1,
 		Read: func(ctx context.Context) (*workflow.Progress, string, error) { return r.Store.Read(ctx, id) },
 		Change: func(p *workflow.Progress) (bool, error) {
 			switch {
+			case p.Rests():
+				send = false
+				return false, nil
 			case p.Schema > workflow.Schema:
 				return false, fmt.Errorf("its schema %d is newer than %d", p.Schema, workflow.Schema)
-			case last.deadLetters > 0 && p.DeadLetters == last.deadLetters && p.Wake == last.wake: // its answer was lost
-				return false, nil
 			}
-			counted, send = false, false
-			if p.Rests() {
-				return false, nil
-			}
+			// An own write whose answer was lost has raised DeadWake as well.
 			if send = true; wake < p.DeadWake {
 				return false, nil
 			}
@@ -73,13 +70,13 @@ func (r *Engine) countDeadLetter(ctx context.Context, id string, wake int) error
 			if err := r.count(p); err != nil {
 				return false, err
 			}
-			last.deadLetters, last.wake, counted = p.DeadLetters, p.Wake, true
+			counted = true
 			return true, nil
 		},
 		Write: func(ctx context.Context, p *workflow.Progress, etag string) error {
 			_, err := r.Store.Replace(ctx, p, etag)
 			if failure.Is(err, failure.Conflict) { // what is there is another's
-				last.deadLetters = 0
+				counted = false
 			}
 			return err
 		},
