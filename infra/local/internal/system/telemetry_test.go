@@ -105,7 +105,7 @@ func TestOneDeliveryIsOneTrace(t *testing.T) {
 		return found[0]
 	}
 	ingest := one("PUT /api/deliveryrequests/{id}", client)
-	schedule := one("process deliveries", ingest.SpanID)
+	schedule := one("process transactions", ingest.SpanID)
 	if len(schedule.Links) != 1 || schedule.Links[0].TraceID != traceID {
 		t.Errorf("the host's span is not linked: %+v", schedule.Links)
 	}
