@@ -42,6 +42,18 @@ var runtimes = []mutant.Mutant{
 		Tests: in("./infra/local/internal/cosmos"),
 	},
 	{
+		Name: "covered-by-half-the-condition", Breaks: "A query takes what the index finds for one of two conditions.",
+		File:   "infra/local/internal/cosmos/sql/span.go",
+		Before: "return some, false", After: "return some, true",
+		Tests: in("./infra/local/internal/cosmos"), Run: "^TestIndexChangesNoResult$",
+	},
+	{
+		Name: "page-skips-in-index", Breaks: "The next page of an indexed query leaves one out.",
+		File:   "infra/local/internal/cosmos/index.go",
+		Before: "behind.sequence+1", After: "behind.sequence+2",
+		Tests: in("./infra/local/internal/cosmos"), Run: "^TestIndexChangesNoResult$",
+	},
+	{
 		Name: "reader-begins-one-late", Breaks: "A reader of a partition misses the event it starts at.",
 		File:   "infra/local/internal/eventlog/position.go",
 		Before: "if !inclusive {\n\t\tseq++", After: "if inclusive {\n\t\tseq++",
