@@ -27,7 +27,7 @@ func (f *baselineFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.endpoints, "endpoints", "", "`file` that is written when it serves")
 	flags.StringVar(&f.resource, "resource", "", "mux: what is posted to, below /api/")
 	flags.StringVar(&f.to, "to", "", "proxy, loop: `URL` to call")
-	flags.StringVar(&f.steps, "steps", "", "loop: the `steps` of a transaction, with commas between them")
+	flags.StringVar(&f.steps, "steps", "", "loop: the `steps` of a transaction, separated by commas")
 	flags.StringVar(&f.body, "body", "{}", "loop: what each call carries")
 	flags.DurationVar(&f.mock.Latency, "latency", 0, "mock: how long a call takes")
 	flags.DurationVar(&f.mock.Tail, "tail", 0, "mock: how long some calls take")

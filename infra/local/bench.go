@@ -25,16 +25,16 @@ type benchFlags struct {
 
 func (f *benchFlags) define(flags *flag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.Rounds, "rounds", 3, "how often each side is measured, in turns")
-	flags.DurationVar(&c.For, "for", 5*time.Second, "how long a side is measured in a round")
-	flags.IntVar(&c.Backlog, "backlog", 2000, "transactions that are accepted before they are run to completion")
+	flags.IntVar(&c.Rounds, "rounds", 3, "how often to measure each side, in turns")
+	flags.DurationVar(&c.For, "for", 5*time.Second, "how long to measure a side in each round")
+	flags.IntVar(&c.Backlog, "backlog", 2000, "how many transactions to accept before running them to completion")
 	flags.DurationVar(&c.Latency, "latency", 5*time.Millisecond, "how long a mock backend takes")
 	flags.DurationVar(&c.Tail, "tail", 2*time.Second, "how long one call of a hundred takes in the scenario tail")
 	flags.DurationVar(&c.Spike, "spike", 10*time.Second, "how long spike and overload last")
 	flags.DurationVar(&c.Soak, "soak", time.Hour, "how long soak lasts")
-	flags.DurationVar(&c.Settle, "settle", 20*time.Minute, "the longest time that a backlog may take")
-	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual one)")
-	flags.Uint64Var(&f.seed, "seed", 1, "what the usual requests are drawn from")
+	flags.DurationVar(&c.Settle, "settle", 20*time.Minute, "how long a backlog may take")
+	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual requests)")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the usual requests")
 	flags.StringVar(&c.Dir, "dir", "", "`folder` to work in (default .build/bench)")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line")
 }
@@ -125,7 +125,7 @@ func scenariosOf(words []string) (names []string, err error) {
 		}
 		for _, name := range these {
 			if !slices.Contains(known, name) {
-				return nil, &usageError{fmt.Sprintf("bench: there is no scenario %q; see bench -help", name)}
+				return nil, &usageError{fmt.Sprintf("bench: unknown scenario %q; see bench -help", name)}
 			}
 			if !slices.Contains(names, name) {
 				names = append(names, name)

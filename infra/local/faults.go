@@ -35,7 +35,7 @@ func (f *faultFlags) define(flags *flag.FlagSet) {
 
 // defineCrashes defines the flag that kills handlers at their effects.
 func defineCrashes(flags *flag.FlagSet, dir *string) {
-	flags.StringVar(dir, "crashes", "", "`folder` whose plan.json says at which of its effects a handler is killed; see package effect")
+	flags.StringVar(dir, "crashes", "", "`folder` whose plan.json says at which effects handlers are killed; see package effect")
 }
 
 // openCrashes watches by the plan in a folder, if there is one.

@@ -33,13 +33,13 @@ type loadFlags struct {
 }
 
 func (f *loadFlags) define(flags *flag.FlagSet) {
-	flags.StringVar(&f.rate, "rate", "20:5s,20-100:10s,100:10s", "requests a second: `stages` such as 200:10s (a step) or 200-1000:30s (a ramp), with commas between them")
+	flags.StringVar(&f.rate, "rate", "20:5s,20-100:10s,100:10s", "requests a second: `stages` such as 200:10s (a step) or 200-1000:30s (a ramp), separated by commas")
 	flags.StringVar(&f.url, "url", "", "`URL` of an app that runs (default: serve it here, in processes of its own); "+loadTokenVariable+" is the client's token")
-	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual one)")
-	flags.Uint64Var(&f.seed, "seed", 1, "what the usual requests are drawn from")
-	flags.IntVar(&f.inFlight, "in-flight", 8192, "requests that may be unanswered at once; further ones are sent late")
-	flags.IntVar(&f.partitions, "partitions", system.DefaultPartitions, "partitions of the event hub, when the app is served here")
-	flags.DurationVar(&f.settle, "settle", time.Minute, "how long to go on looking until all that was accepted has ended")
+	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual requests)")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the usual requests")
+	flags.IntVar(&f.inFlight, "in-flight", 8192, "how many requests may be unanswered at once; others are sent late")
+	flags.IntVar(&f.partitions, "partitions", system.DefaultPartitions, "partitions of the event hub, if the command serves the app")
+	flags.DurationVar(&f.settle, "settle", time.Minute, "how long to wait until every accepted transaction has ended")
 	flags.StringVar(&f.dir, "dir", "", "`folder` for the plots, and to work in (default .build/load)")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
 }
@@ -142,7 +142,7 @@ func (f *loadFlags) target(ctx context.Context, d *display, s load.Samples) (*lo
 func (f *loadFlags) remote() (*loadTarget, error) {
 	u, err := url.Parse(f.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, &usageError{fmt.Sprintf("load: -url %q is no URL of an app; use http://host:port or https://host", f.url)}
+		return nil, &usageError{fmt.Sprintf("load: -url %q is not a URL of an app; use http://host:port or https://host", f.url)}
 	}
 	base := strings.TrimSuffix(strings.TrimRight(f.url, "/"), "/api")
 	t := &loadTarget{url: base, name: base, close: func() error { return nil }}
@@ -152,7 +152,7 @@ func (f *loadFlags) remote() (*loadTarget, error) {
 	}
 	if token := os.Getenv(loadTokenVariable); token != "" {
 		if !auth.SafeAddress(u) {
-			return nil, &usageError{fmt.Sprintf("load: -url %q: a token must not go there, where anyone on the way could read it; use https", f.url)}
+			return nil, &usageError{fmt.Sprintf("load: -url %q: anyone on the way could read the token; use https", f.url)}
 		}
 		t.header = func(context.Context) (http.Header, error) {
 			return http.Header{"Authorization": {"Bearer " + token}}, nil

@@ -40,13 +40,13 @@ func commands() []command {
 		{"serve", "build the app and serve it until interrupted (the default)", serve},
 		{"demo", "serve, send delivery requests, show their progress and a summary", demo},
 		{"chaos", "prove the promises while everything breaks", runChaos},
-		{"load", "offer requests at planned rates and measure what clients see", runLoad},
-		{"bench", "measure the system beside what its machine could do", runBench},
-		{"baseline", "serve a part of a baseline; bench starts them itself", runBaseline},
+		{"load", "send requests at planned rates and measure what clients see", runLoad},
+		{"bench", "compare the system with what its machine could do", runBench},
+		{"baseline", "serve a part of a baseline, for bench", runBaseline},
 		{"emulators", "serve only Event Hubs, Service Bus and Cosmos DB", emulators},
 		{"host", "run only the Functions host, on a staged app", runHost},
 		{"stage", "build the folder that the Functions host runs", stageApp},
-		{"generate", "write what follows from the business: functions and infra/business.json", runGenerate},
+		{"generate", "write the files that follow from the business: functions and infra/business.json", runGenerate},
 		{"ops", "inspect and mend transactions and the quarantine of a running app", runOps},
 	}
 }

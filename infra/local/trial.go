@@ -11,7 +11,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
-const samplesUsage = "JSON `file` with sample requests, in place of those of the business's trial; docs/local.md says what is in it"
+const samplesUsage = "JSON `file` with sample requests, instead of the trial's; docs/local.md describes it"
 
 // errNoTrial is returned when nothing says what is to be sent.
 var errNoTrial = errors.New("this business has no trial: name a file with sample requests with -samples")

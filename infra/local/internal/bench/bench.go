@@ -16,9 +16,9 @@ import (
 type Config struct {
 	Starter
 	Samples load.Samples
-	// Rounds is how often each side is measured, in turns.
+	// Rounds is how often to measure each side, in turns.
 	Rounds int
-	// For is how long a side is measured in a round, where it is not until a backlog
+	// For is how long to measure a side in each round, where it is not until a backlog
 	// is done.
 	For time.Duration
 	// Backlog is how many transactions are accepted before they are run to completion.
@@ -65,7 +65,7 @@ var scenarios = []scenario{
 	{"whole", "a backlog run to completion over the app's own backends, beside a bare loop", (*bench).whole},
 	{"spike", "ten seconds at five times the completion rate", (*bench).spike},
 	{"overload", "ten seconds at one and a half times what can be accepted", (*bench).overload},
-	{"soak", "half of what can be completed, for long", (*bench).soak},
+	{"soak", "half of what can be completed, for a long time", (*bench).soak},
 }
 
 // Scenarios returns what can be measured, each with what it is.
@@ -112,7 +112,7 @@ func Run(ctx context.Context, c Config, name string) (*Outcome, error) {
 			return o, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no scenario %q: use all or %s", name, strings.Join(append(All(), soakName), ", "))
+	return nil, fmt.Errorf("unknown scenario %q: use all or %s", name, strings.Join(append(All(), soakName), ", "))
 }
 
 // side is one of two that are compared.

@@ -218,7 +218,7 @@ const look = 200 * time.Millisecond
 // drain waits until nothing that was accepted is left to be done, and returns how
 // much has ended meanwhile.
 func (b *bench) drain(ctx context.Context, app *Process) (int, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, b.Settle, fmt.Errorf("not all has ended within %v", b.Settle))
+	ctx, cancel := context.WithTimeoutCause(ctx, b.Settle, fmt.Errorf("some transactions did not end within %v", b.Settle))
 	defer cancel()
 	before, err := load.Scrape(ctx, app.URL)
 	if err != nil {

@@ -142,4 +142,4 @@ func (s Samples) WithRequests(path string) (Samples, error) {
 	return s, nil
 }
 
-var errNoRequests = errors.New(`there are none; the form is {"requests": [...]}`)
+var errNoRequests = errors.New(`no requests; the form is {"requests": [...]}`)

@@ -99,7 +99,7 @@ func TestSamplesOfAFile(t *testing.T) {
 	if got := string(s.Body(1)); got != `{"second": true}` {
 		t.Errorf("%s", got)
 	}
-	for text, want := range map[string]string{`{"requests": []}`: "there are none", `[`: "unexpected end"} {
+	for text, want := range map[string]string{`{"requests": []}`: "no requests", `[`: "unexpected end"} {
 		write(text)
 		if _, err := (Samples{}).WithRequests(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

@@ -45,7 +45,7 @@ func ParseShape(text string) (Shape, error) {
 func parseStage(text string) (Stage, error) {
 	rates, lasts, ok := strings.Cut(text, ":")
 	if !ok {
-		return Stage{}, errors.New("there is no time")
+		return Stage{}, errors.New("the time is missing")
 	}
 	from, to, ramp := strings.Cut(rates, "-")
 	if !ramp {
@@ -54,14 +54,14 @@ func parseStage(text string) (Stage, error) {
 	var s Stage
 	var err error
 	if s.For, err = time.ParseDuration(lasts); err != nil || s.For <= 0 || s.For > maxTime {
-		return s, fmt.Errorf("%q is no time up to %v", lasts, maxTime)
+		return s, fmt.Errorf("%q is not a time up to %v", lasts, maxTime)
 	}
 	for _, rate := range []struct {
 		text string
 		is   *float64
 	}{{from, &s.From}, {to, &s.To}} {
 		if *rate.is, err = strconv.ParseFloat(rate.text, 64); err != nil || !(*rate.is >= 0 && *rate.is <= maxRate) {
-			return s, fmt.Errorf("%q is no rate from 0 to %.0f a second", rate.text, maxRate)
+			return s, fmt.Errorf("%q is not a rate from 0 to %.0f a second", rate.text, maxRate)
 		}
 	}
 	return s, nil

@@ -19,9 +19,9 @@ func TestParseShape(t *testing.T) {
 		t.Errorf("%v, %d requests", got.Duration(), got.Count())
 	}
 	for text, want := range map[string]string{
-		"": "there is no time", "200": "there is no time", "200:": `"" is no time`, "200:-1s": `"-1s" is no time`,
-		"-5:1s": `"" is no rate`, "5-:1s": `"" is no rate`, "NaN:1s": `"NaN" is no rate`, "2000000:1s": "is no rate from 0 to 1000000",
-		"1:20h,1:20h": "at most 24h0m0s together", "1:1s,,1:1s": "there is no time",
+		"": "the time is missing", "200": "the time is missing", "200:": `"" is not a time`, "200:-1s": `"-1s" is not a time`,
+		"-5:1s": `"" is not a rate`, "5-:1s": `"" is not a rate`, "NaN:1s": `"NaN" is not a rate`, "2000000:1s": "is not a rate from 0 to 1000000",
+		"1:20h,1:20h": "at most 24h0m0s together", "1:1s,,1:1s": "the time is missing",
 	} {
 		if _, err := ParseShape(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
