@@ -13,7 +13,8 @@
 // poison.go, receiver.go (who is told), package tree (the processes), faults.go,
 // bursts.go, effects.go and crash.go (what is broken), signs.go and bounds.go (what must be
 // seen of it), steer.go (towards that), storm.go (all that at once), settle.go,
-// ends.go and prove.go (the judgement), report.go.
+// ends.go and prove.go (the judgement), report.go; meanwhile.go and services.go (what
+// the trial has besides).
 package chaos
 
 import (

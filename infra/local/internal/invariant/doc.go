@@ -12,10 +12,13 @@
 // journals are kept. Instants of several machines are compared as they are: on
 // one machine, as with the local runtime, there is one clock.
 //
-// Reading order: snapshot.go (what is judged), report.go (the judgement),
-// check.go (the list of invariants), index.go, then the invariants: accepted.go
-// and operations.go (of the clients), history.go, completed.go, content.go,
-// undone.go (of the effects), journal.go, drones.go and flown.go (of the
-// flights), quarantine.go, rest.go (of what is left over), sizes.go; story.go
-// (what became of one transaction), collect.go and queues.go (the reading).
+// Each business inherits the rules here; those of its own, and where its effects
+// are, come with its trial (package shared/trial).
+//
+// Reading order: subject.go (of which business), snapshot.go (what is judged),
+// report.go (the judgement), check.go (the list of invariants), index.go, then the
+// invariants: accepted.go and operations.go (of the clients), history.go,
+// completed.go, content.go, undone.go, journal.go (of the effects), quarantine.go,
+// rest.go (of what is left over), sizes.go; breaks.go (whether a rule is blind),
+// story.go (what became of one transaction), collect.go and queues.go (the reading).
 package invariant
