@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ import (
 type Subject struct {
 	business business.Business
 	trial    trial.Trial
+	// sample is a request, as the steps get it: what they call may depend on it.
+	sample json.RawMessage
 	// effects are those of the steps, in their order.
 	effects []effectful
 }
@@ -36,9 +39,12 @@ type effectful struct {
 // declare them, and nobody knows what was asked for. The error says which effects
 // nobody can judge.
 func NewSubject(b business.Business, t *trial.Trial) (*Subject, error) {
-	s := &Subject{business: b}
+	s := &Subject{business: b, sample: json.RawMessage("{}")}
 	if t != nil {
 		s.trial = *t
+		if err := s.drawSample(); err != nil {
+			return nil, fmt.Errorf("the business %s can't be judged: %w", b.Name, err)
+		}
 	}
 	var errs []error
 	for i := range b.Workflow.Steps {
@@ -50,7 +56,7 @@ func NewSubject(b business.Business, t *trial.Trial) (*Subject, error) {
 		case found && t != nil && effect.Ask == nil:
 			errs = append(errs, fmt.Errorf("the trial has no Ask for the effect of step %s in container %s", step.Name, effect.Container))
 		case found:
-			s.effects = append(s.effects, effectful{effect, step, target(probed(step.Call), step.Name).id == probe})
+			s.effects = append(s.effects, effectful{effect, step, target(s.probed(step.Call), step.Name).id == probe})
 		}
 	}
 	for _, e := range s.trial.Effects {
@@ -72,8 +78,26 @@ func NewSubject(b business.Business, t *trial.Trial) (*Subject, error) {
 // probe is the TransactionID of a call that is made to look at.
 const probe = "probe"
 
-func probed(call func(workflow.Input) workflow.Call) workflow.Call {
-	return call(workflow.Input{TransactionID: probe, Revision: 1, Request: json.RawMessage("{}")})
+func (s *Subject) probed(call func(workflow.Input) workflow.Call) workflow.Call {
+	return call(workflow.Input{TransactionID: probe, Revision: 1, Request: s.sample})
+}
+
+// drawSample draws a request of a kind that completes, if the trial has one.
+func (s *Subject) drawSample() error {
+	at := slices.IndexFunc(s.trial.Kinds, func(k trial.Kind) bool { return k.End == workflow.Completed })
+	if at < 0 {
+		return nil
+	}
+	body, err := json.Marshal(s.trial.Kinds[at].Draw(trial.Draw{Random: rand.New(rand.NewPCG(1, 1)), Name: probe, At: time.Unix(0, 0)}))
+	if err != nil {
+		return fmt.Errorf("encode a sample of the kind %s: %w", s.trial.Kinds[at].Name, err)
+	}
+	request, err := s.business.Parse(body, nil, time.Unix(0, 0))
+	if err != nil {
+		return fmt.Errorf("a sample of the kind %s: %w", s.trial.Kinds[at].Name, err)
+	}
+	s.sample = request.Canonical
+	return nil
 }
 
 // effectOf returns where the effect of a step is: where the trial says, or else in
@@ -91,7 +115,7 @@ func (s *Subject) effectOf(step string) (trial.Effect, bool) {
 	calls := map[string]int{} // steps by backend
 	for i := range s.business.Workflow.Steps {
 		other := &s.business.Workflow.Steps[i]
-		name := probed(other.Call).Backend
+		name := s.probed(other.Call).Backend
 		calls[name]++
 		if other.Name == step {
 			backend = name
@@ -136,9 +160,9 @@ func (s *Subject) Calls() []workflow.Call {
 	var all []workflow.Call
 	for i := range s.business.Workflow.Steps {
 		step := &s.business.Workflow.Steps[i]
-		all = append(all, probed(step.Call))
+		all = append(all, s.probed(step.Call))
 		if step.Undo != nil {
-			all = append(all, probed(step.Undo))
+			all = append(all, s.probed(step.Undo))
 		}
 	}
 	for i := range all {
