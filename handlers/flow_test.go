@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/progress"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -55,10 +55,10 @@ func (w *world) account(id, status string) {
 	}
 }
 
-func (w *world) transaction(id string) progress.View {
+func (w *world) transaction(id string) ingest.View {
 	w.t.Helper()
 	resp, data := w.call(http.MethodGet, "/api/deliveryrequests/"+id, "")
-	var view progress.View
+	var view ingest.View
 	if err := json.Unmarshal(data, &view); err != nil || resp.StatusCode != http.StatusOK {
 		w.t.Fatalf("get transaction: %d %s, %v", resp.StatusCode, data, err)
 	}
@@ -87,7 +87,7 @@ func TestDeliveryFromEndToEnd(t *testing.T) {
 		t.Errorf("after the cancel: %+v", view)
 	}
 	resp, data = w.call(http.MethodGet, cancel.OperationURL, "")
-	var operation progress.Operation
+	var operation ingest.OperationView
 	if err := json.Unmarshal(data, &operation); err != nil || resp.StatusCode != http.StatusOK || operation.State != workflow.OperationApplied {
 		t.Errorf("the operation: %d %s, %v", resp.StatusCode, data, err)
 	}

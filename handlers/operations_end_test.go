@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fabrikam/drone-delivery/shared/progress"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -23,13 +23,13 @@ func (w *world) accepted(method, path, body string) string {
 }
 
 // ended returns what has become of an operation, which must be final.
-func (w *world) ended(location string) progress.Operation {
+func (w *world) ended(location string) ingest.OperationView {
 	w.t.Helper()
 	resp, data := w.call(http.MethodGet, location, "")
 	if resp.StatusCode != http.StatusOK {
 		w.t.Fatalf("GET %s answered %d %s", location, resp.StatusCode, data)
 	}
-	var o progress.Operation
+	var o ingest.OperationView
 	decode(w.t, data, &o)
 	if o.State == workflow.OperationPending || !o.Observed || o.EndedAt.IsZero() || o.AcceptedAt.IsZero() ||
 		!strings.HasSuffix(location, o.TransactionID+"/operations/"+o.ID) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/progress"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -59,13 +59,13 @@ func (w *world) flights() []string {
 	return ids
 }
 
-func (w *world) operation(url string) progress.Operation {
+func (w *world) operation(url string) ingest.OperationView {
 	w.t.Helper()
 	resp, data := w.call(http.MethodGet, url, "")
 	if resp.StatusCode != http.StatusOK {
 		w.t.Fatalf("get operation: %d %s", resp.StatusCode, data)
 	}
-	var o progress.Operation
+	var o ingest.OperationView
 	decode(w.t, data, &o)
 	return o
 }

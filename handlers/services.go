@@ -14,7 +14,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/operate"
-	"github.com/fabrikam/drone-delivery/shared/progress"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -24,7 +23,7 @@ import (
 // services are what the functions call.
 type services struct {
 	ingest     *ingest.Service
-	progress   *progress.Service
+	progress   *ingest.Progress
 	views      engine.Caller // views, asked for by clients
 	relay      *relay.Service
 	engine     *engine.Engine
@@ -49,7 +48,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 		Log: log, Transactions: p.transactions, Known: known,
 		Past: pastOperations(b.Workflow), Keep: s.Budgets.DocumentTTL, Now: p.now,
 	})
-	out.progress = progress.New(p.transactions, p.outside, known)
+	out.progress = ingest.NewProgress(p.transactions, p.outside, known)
 	// Limits of its own: clients who look take no place, and open no breaker, of
 	// the workflow's.
 	if out.views, err = newBackendGuard(b, s, logger, p); err != nil {

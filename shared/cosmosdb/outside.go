@@ -6,18 +6,18 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/progress"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // OutsideOperations keeps the operations that are on record outside of their
 // transactions, beside the requests: it implements engine.Outside and
-// progress.Outside.
+// ingest.Outside.
 type OutsideOperations struct{ c *Container }
 
 var (
-	_ engine.Outside   = (*OutsideOperations)(nil)
-	_ progress.Outside = (*OutsideOperations)(nil)
+	_ engine.Outside = (*OutsideOperations)(nil)
+	_ ingest.Outside = (*OutsideOperations)(nil)
 )
 
 // NewOutsideOperations returns the store of those operations.

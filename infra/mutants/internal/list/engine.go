@@ -129,15 +129,15 @@ var engines = []mutant.Mutant{
 	},
 	{
 		Name: "stranger-sees", Breaks: "Who asks for another's transaction gets it.",
-		File:   "shared/progress/service.go",
+		File:   "shared/ingest/progress.go",
 		Before: "case p.SeenBy(caller):", After: "case p != nil:",
-		Tests: in("./shared/progress"),
+		Tests: in("./shared/ingest"),
 	},
 	{
 		Name: "refusal-told-to-all", Breaks: "Whoever asks for a stranger's operation gets it.",
-		File:   "shared/progress/service.go",
+		File:   "shared/ingest/progress.go",
 		Before: "o.TransactionID == id && workflow.Owns(o.Caller, caller):", After: "o.TransactionID == id:",
-		Tests: in("./shared/progress"),
+		Tests: in("./shared/ingest"),
 	},
 	{
 		Name: "operation-outside-lives-for-ever", Breaks: "An operation on record outside of its transaction is kept for ever.",

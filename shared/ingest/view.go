@@ -1,4 +1,4 @@
-package progress
+package ingest
 
 import "github.com/fabrikam/drone-delivery/shared/workflow"
 
@@ -18,12 +18,12 @@ type View struct {
 	StartedAt  workflow.Instant `json:"startedAt,omitzero"`
 	CompleteBy workflow.Instant `json:"completeBy,omitzero"`
 	EndedAt    workflow.Instant `json:"endedAt,omitzero"` // of the last final state
-	Steps      []Step           `json:"steps"`
-	Operations []Operation      `json:"operations"`
+	Steps      []StepView       `json:"steps"`
+	Operations []OperationView  `json:"operations"`
 }
 
-// Step is a step of a transaction.
-type Step struct {
+// StepView is a step of a transaction.
+type StepView struct {
 	Name      string             `json:"name"`
 	State     workflow.StepState `json:"state"`
 	Effect    workflow.Effect    `json:"effect"`
@@ -32,19 +32,19 @@ type Step struct {
 	EndedAt   workflow.Instant   `json:"endedAt,omitzero"`   // latest result
 	// Error is that of the latest failed attempt, or of the latest failed undo
 	// while the step is undone.
-	Error *Error `json:"error,omitempty"`
+	Error *ErrorView `json:"error,omitempty"`
 }
 
-// Error is why an attempt failed.
-type Error struct {
+// ErrorView is why an attempt failed.
+type ErrorView struct {
 	Status int    `json:"status,omitempty"` // HTTP; absent when there was no answer
 	Type   string `json:"type,omitempty"`
 	// Message is what the service has said; not what went wrong on the way to it.
 	Message string `json:"message"`
 }
 
-// Operation is an operation that a client asked for.
-type Operation struct {
+// OperationView is an operation that a client asked for.
+type OperationView struct {
 	ID            string `json:"id"` // the OperationID
 	TransactionID string `json:"transactionId"`
 	// Kind is absent while the operation has not been observed.
@@ -62,21 +62,21 @@ func viewOf(p *workflow.Progress, caller string) View {
 	v := View{
 		ID: p.ID, State: p.State, Observed: true, Revision: p.Revision, Cause: p.Cause, Reason: p.Reason,
 		AcceptedAt: p.AcceptedAt, StartedAt: p.StartedAt, CompleteBy: p.CompleteBy, EndedAt: p.EndedAt,
-		Steps: make([]Step, 0, len(p.Steps)), Operations: make([]Operation, 0, len(p.Operations)),
+		Steps: make([]StepView, 0, len(p.Steps)), Operations: make([]OperationView, 0, len(p.Operations)),
 	}
 	for i := range p.Steps {
-		v.Steps = append(v.Steps, stepOf(&p.Steps[i]))
+		v.Steps = append(v.Steps, stepView(&p.Steps[i]))
 	}
 	for i := range p.Operations {
 		if o := &p.Operations[i]; workflow.Owns(o.Caller, caller) {
-			v.Operations = append(v.Operations, operationOf(p.ID, o))
+			v.Operations = append(v.Operations, operationView(p.ID, o))
 		}
 	}
 	return v
 }
 
-func stepOf(s *workflow.StepProgress) Step {
-	step := Step{
+func stepView(s *workflow.StepProgress) StepView {
+	step := StepView{
 		Name: s.Name, State: s.State, Effect: s.Effect, Attempts: s.Attempts,
 		StartedAt: s.StartedAt, EndedAt: s.EndedAt,
 	}
@@ -85,20 +85,20 @@ func stepOf(s *workflow.StepProgress) Step {
 		failed = s.UndoError
 	}
 	if failed != nil {
-		step.Error = &Error{Status: failed.Status, Type: failed.Type, Message: failed.Told()}
+		step.Error = &ErrorView{Status: failed.Status, Type: failed.Type, Message: failed.Told()}
 	}
 	return step
 }
 
-func operationOf(transactionID string, o *workflow.OperationRecord) Operation {
-	return Operation{
+func operationView(transactionID string, o *workflow.OperationRecord) OperationView {
+	return OperationView{
 		ID: o.ID, TransactionID: transactionID, Kind: o.Kind, State: o.State, Observed: true,
 		Reason: o.Reason, AcceptedAt: o.AcceptedAt, EndedAt: o.EndedAt,
 	}
 }
 
-func operationOutside(o workflow.OutsideOperation) Operation {
-	return Operation{
+func operationOutside(o workflow.OutsideOperation) OperationView {
+	return OperationView{
 		ID: o.OperationID, TransactionID: o.TransactionID, Kind: o.Operation, State: o.State, Observed: true,
 		Reason: o.Reason, AcceptedAt: o.AcceptedAt, EndedAt: o.EndedAt,
 	}
@@ -108,6 +108,6 @@ func operationOutside(o workflow.OutsideOperation) Operation {
 func unobserved(id string, accepted workflow.Instant) View {
 	return View{
 		ID: id, State: workflow.Accepted, AcceptedAt: accepted,
-		Steps: []Step{}, Operations: []Operation{},
+		Steps: []StepView{}, Operations: []OperationView{},
 	}
 }

@@ -1,4 +1,4 @@
-package progress
+package ingest
 
 import (
 	"context"
@@ -24,18 +24,18 @@ func TestOperationOutside(t *testing.T) {
 		"of what is not stored": func(*stores) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, store := newService()
+			s, store := newProgress()
 			prepare(store)
 			refused := workflow.OutsideOperation{
 				ID: workflow.OutsideID("o-9"), TransactionID: "m-1", OperationID: "o-9", Operation: workflow.OperationCancel, Caller: "bob",
-				AcceptedAt: workflow.At(noon), State: workflow.OperationRefused, Reason: "no", EndedAt: workflow.At(noon),
+				AcceptedAt: workflow.At(midday), State: workflow.OperationRefused, Reason: "no", EndedAt: workflow.At(midday),
 			}
 			if err := store.outside.Create(t.Context(), refused); err != nil {
 				t.Fatal(err)
 			}
-			want := Operation{
+			want := OperationView{
 				ID: "o-9", TransactionID: "m-1", Kind: workflow.OperationCancel, State: workflow.OperationRefused, Observed: true,
-				Reason: "no", AcceptedAt: workflow.At(noon), EndedAt: workflow.At(noon),
+				Reason: "no", AcceptedAt: workflow.At(midday), EndedAt: workflow.At(midday),
 			}
 			if got, err := s.GetOperation(t.Context(), "m-1", "o-9", "bob"); err != nil || got != want {
 				t.Errorf("its caller gets %+v, %v", got, err)
@@ -53,7 +53,7 @@ var delivered = []workflow.OperationRecord{{ID: "o-1", Kind: workflow.OperationS
 
 // Ensure that a store that is down is not taken for one without the operation.
 func TestOperationOutsideIsOutOfReach(t *testing.T) {
-	s, store := newService()
+	s, store := newProgress()
 	store.documents["m-1"] = &workflow.Progress{ID: "m-1", Caller: "ann", Operations: delivered}
 	store.outside.Gate.Decide = func(string, int) workflowtest.Fate { return workflowtest.Refuse }
 	for _, caller := range []string{"ann", "bob"} {

@@ -1,11 +1,10 @@
-package progress
+package ingest
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -19,12 +18,12 @@ func early() *workflow.Progress {
 }
 
 func TestAnothersTransactionIsNotFound(t *testing.T) {
-	s, store := newService()
+	s, store := newProgress()
 	of := document()
 	of.Caller = "ann"
 	store.documents["t-1"] = of
 	store.documents["m-1"] = of
-	store.requests["put"] = ingest.Request{ID: "put", TransactionID: "put", Caller: "ann", AcceptedAt: noon}
+	store.requests["put"] = Request{ID: "put", TransactionID: "put", Caller: "ann", AcceptedAt: midday}
 	for _, caller := range []string{"bob", ""} {
 		for _, id := range []string{"t-1", "m-1", "put"} {
 			if v, err := s.Get(t.Context(), id, caller); !failure.Is(err, failure.NotFound) {
@@ -47,7 +46,7 @@ func TestAnothersTransactionIsNotFound(t *testing.T) {
 // Ensure that before the delivery everyone sees what they asked for themselves,
 // and who asked for nothing what the id alone tells.
 func TestWhoseIsNotKnownYet(t *testing.T) {
-	s, store := newService()
+	s, store := newProgress()
 	store.documents["m-7"] = early()
 	for caller, want := range map[string][]string{"ann": {"o-ann"}, "bob": {"o-bob"}, "eve": {}} {
 		v, err := s.Get(t.Context(), "m-7", caller)
@@ -70,8 +69,8 @@ func TestWhoseIsNotKnownYet(t *testing.T) {
 	}
 }
 
-func TestTransactionOfNobody(t *testing.T) {
-	s, store := newService()
+func TestProgressOfATransactionOfNobody(t *testing.T) {
+	s, store := newProgress()
 	of := document()
 	of.Caller = ""
 	store.documents["t-1"] = of
@@ -82,7 +81,7 @@ func TestTransactionOfNobody(t *testing.T) {
 
 // Ensure that a client is not told how our services are reached.
 func TestViewTellsNothingOfTheInside(t *testing.T) {
-	s, store := newService()
+	s, store := newProgress()
 	for name, c := range map[string]struct {
 		failed workflow.StepError
 		told   bool

@@ -1,6 +1,4 @@
-// Package progress tells clients the state of their transactions and
-// operations.
-package progress
+package ingest
 
 import (
 	"context"
@@ -8,15 +6,8 @@ import (
 	"fmt"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
-
-// Transactions reads the documents of transactions; workflow.Store does.
-type Transactions interface {
-	// Read returns the document and its ETag. NotFound if there is none.
-	Read(ctx context.Context, id string) (*workflow.Progress, string, error)
-}
 
 // Outside reads the operations that are on record outside of their transactions.
 type Outside interface {
@@ -24,23 +15,23 @@ type Outside interface {
 	Read(ctx context.Context, operationID string) (workflow.OutsideOperation, error)
 }
 
-// Service answers from what is stored. It is safe for concurrent use.
-type Service struct {
+// Progress answers from what is stored. It is safe for concurrent use.
+type Progress struct {
 	transactions Transactions
 	outside      Outside
-	known        ingest.Known
+	known        Known
 }
 
-// New returns a Service. known tells of what was accepted and has no document
+// NewProgress returns a Progress. known tells of what was accepted and has no document
 // yet.
-func New(transactions Transactions, outside Outside, known ingest.Known) *Service {
-	return &Service{transactions, outside, known}
+func NewProgress(transactions Transactions, outside Outside, known Known) *Progress {
+	return &Progress{transactions, outside, known}
 }
 
 // Get returns a transaction of the caller's. It fails with the kind NotFound for
 // an id that was never accepted, or so long ago that nothing is left of it, and
 // for another caller's.
-func (s *Service) Get(ctx context.Context, id, caller string) (View, error) {
+func (s *Progress) Get(ctx context.Context, id, caller string) (View, error) {
 	p, err := s.read(ctx, id, caller)
 	if err == nil && p != nil {
 		return viewOf(p, caller), nil
@@ -60,14 +51,14 @@ func (s *Service) Get(ctx context.Context, id, caller string) (View, error) {
 // enough that it can still be on its way. One that is on record outside of the
 // transaction has ended, and is its caller's alone, whosever the transaction is.
 // It fails with the kind NotFound for any other, and for another caller's.
-func (s *Service) GetOperation(ctx context.Context, id, operationID, caller string) (Operation, error) {
+func (s *Progress) GetOperation(ctx context.Context, id, operationID, caller string) (OperationView, error) {
 	p, unseen := s.read(ctx, id, caller)
 	if unseen != nil && !failure.Is(unseen, failure.NotFound) {
-		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
+		return OperationView{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
 	}
 	if p != nil {
 		if o := p.Operation(operationID); o != nil && workflow.Owns(o.Caller, caller) {
-			return operationOf(id, o), nil
+			return operationView(id, o), nil
 		}
 	}
 	o, err := s.outside.Read(ctx, operationID)
@@ -75,20 +66,20 @@ func (s *Service) GetOperation(ctx context.Context, id, operationID, caller stri
 	case err == nil && o.TransactionID == id && workflow.Owns(o.Caller, caller):
 		return operationOutside(o), nil
 	case err != nil && !failure.Is(err, failure.NotFound):
-		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
+		return OperationView{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
 	}
 	if unseen == nil && p == nil {
 		_, unseen = s.known.AcceptedAt(ctx, id, caller)
 	}
 	if unseen != nil {
-		return Operation{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
+		return OperationView{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
 	}
 	at, ok := s.known.Operation(operationID, id, caller)
 	if !ok {
-		return Operation{}, failure.New(failure.NotFound, "get operation", operationID,
+		return OperationView{}, failure.New(failure.NotFound, "get operation", operationID,
 			errors.New("transaction "+id+" has no such operation"))
 	}
-	return Operation{
+	return OperationView{
 		ID: operationID, TransactionID: id, State: workflow.OperationPending,
 		AcceptedAt: workflow.At(at),
 	}, nil
@@ -97,7 +88,7 @@ func (s *Service) GetOperation(ctx context.Context, id, operationID, caller stri
 // read returns the document of a transaction, and nil if there is none that is
 // the caller's business: it has not been stored yet, or it is not known yet whose
 // it is. It fails with the kind NotFound for another caller's.
-func (s *Service) read(ctx context.Context, id, caller string) (*workflow.Progress, error) {
+func (s *Progress) read(ctx context.Context, id, caller string) (*workflow.Progress, error) {
 	p, _, err := s.transactions.Read(ctx, id)
 	switch {
 	case failure.Is(err, failure.NotFound):

@@ -1,4 +1,4 @@
-package progress
+package ingest
 
 import (
 	"context"
@@ -11,18 +11,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
-var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
+var midday = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 
 // stores are both stores in memory. fail makes every operation fail.
 type stores struct {
 	documents map[string]*workflow.Progress
-	requests  map[string]ingest.Request
+	requests  map[string]Request
 	outside   *workflowtest.Outside
 	fail      error
 }
@@ -39,23 +38,23 @@ func (s *stores) Read(_ context.Context, id string) (*workflow.Progress, string,
 
 type requests struct{ *stores }
 
-func (r requests) Read(_ context.Context, id string) (ingest.Request, error) {
+func (r requests) Read(_ context.Context, id string) (Request, error) {
 	if kept, ok := r.requests[id]; ok {
 		return kept, nil
 	}
-	return ingest.Request{}, failure.New(failure.NotFound, "read request", id, nil)
+	return Request{}, failure.New(failure.NotFound, "read request", id, nil)
 }
 
-func (r requests) CreateIfAbsent(context.Context, ingest.Request) (ingest.Request, error) {
-	return ingest.Request{}, errors.New("progress must not write")
+func (r requests) CreateIfAbsent(context.Context, Request) (Request, error) {
+	return Request{}, errors.New("progress must not write")
 }
 
-// newService has ids "m-…" minted at noon, and runs an hour later.
-func newService() (*Service, *stores) {
-	s := &stores{documents: map[string]*workflow.Progress{}, requests: map[string]ingest.Request{}, outside: workflowtest.NewOutside(&workflowtest.Gate{})}
-	return New(s, s.outside, ingest.Known{
+// newProgress has ids "m-…" minted at midday, and runs an hour later.
+func newProgress() (*Progress, *stores) {
+	s := &stores{documents: map[string]*workflow.Progress{}, requests: map[string]Request{}, outside: workflowtest.NewOutside(&workflowtest.Gate{})}
+	return NewProgress(s, s.outside, Known{
 		Requests: requests{s}, Retention: 24 * time.Hour,
-		Now:  func() time.Time { return noon.Add(time.Hour) },
+		Now:  func() time.Time { return midday.Add(time.Hour) },
 		Mint: minted{},
 	}), s
 }
@@ -63,14 +62,16 @@ func newService() (*Service, *stores) {
 // minted knows ids by their form.
 type minted struct{}
 
-func (minted) New(mint.Kind, string) (string, error) { return "", errors.New("progress must not mint") }
+func (minted) New(mint.Kind, string) (string, error) {
+	return "", errors.New("progress must not mint")
+}
 
 func (minted) At(_ mint.Kind, _, id string) (time.Time, bool) {
-	return noon, strings.HasPrefix(id, "m-")
+	return midday, strings.HasPrefix(id, "m-")
 }
 
 func document() *workflow.Progress {
-	at := func(minutes int) workflow.Instant { return workflow.At(noon.Add(time.Duration(minutes) * time.Minute)) }
+	at := func(minutes int) workflow.Instant { return workflow.At(midday.Add(time.Duration(minutes) * time.Minute)) }
 	return &workflow.Progress{
 		ID: "t-1", Schema: 1, State: workflow.Compensating, Cause: workflow.CauseCancelled, Reason: "cancelled by its client",
 		Caller: "secret caller", Revision: 2, Request: json.RawMessage(`"secret request"`), Previous: json.RawMessage(`"secret previous"`),
@@ -93,7 +94,7 @@ func document() *workflow.Progress {
 }
 
 func TestGetShowsWhatIsTheClients(t *testing.T) {
-	s, store := newService()
+	s, store := newProgress()
 	store.documents["t-1"] = document()
 	v, err := s.Get(t.Context(), "t-1", "secret caller")
 	if err != nil {
@@ -175,7 +176,7 @@ func TestGetShowsWhatIsTheClients(t *testing.T) {
 }
 
 func TestGetWithoutADocument(t *testing.T) {
-	accepted := View{State: workflow.Accepted, AcceptedAt: workflow.At(noon), Steps: []Step{}, Operations: []Operation{}}
+	accepted := View{State: workflow.Accepted, AcceptedAt: workflow.At(midday), Steps: []StepView{}, Operations: []OperationView{}}
 	cases := []struct {
 		name, id string
 		known    bool
@@ -187,9 +188,9 @@ func TestGetWithoutADocument(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s, store := newService()
-			store.requests["put"] = ingest.Request{ID: "put", TransactionID: "put", AcceptedAt: noon}
-			store.requests["key"] = ingest.Request{ID: "key", TransactionID: "put", AcceptedAt: noon}
+			s, store := newProgress()
+			store.requests["put"] = Request{ID: "put", TransactionID: "put", AcceptedAt: midday}
+			store.requests["key"] = Request{ID: "key", TransactionID: "put", AcceptedAt: midday}
 			v, err := s.Get(t.Context(), c.id, "")
 			if !c.known {
 				if !failure.Is(err, failure.NotFound) {
@@ -207,16 +208,16 @@ func TestGetWithoutADocument(t *testing.T) {
 }
 
 func TestGetOperation(t *testing.T) {
-	pending := func(id, operation string) Operation {
-		return Operation{ID: operation, TransactionID: id, State: workflow.OperationPending, AcceptedAt: workflow.At(noon)}
+	pending := func(id, operation string) OperationView {
+		return OperationView{ID: operation, TransactionID: id, State: workflow.OperationPending, AcceptedAt: workflow.At(midday)}
 	}
-	observed := Operation{
+	observed := OperationView{
 		ID: "o-2", TransactionID: "t-1", Kind: workflow.OperationCancel, State: workflow.OperationPending, Observed: true,
-		AcceptedAt: workflow.At(noon.Add(2 * time.Minute)),
+		AcceptedAt: workflow.At(midday.Add(2 * time.Minute)),
 	}
 	cases := []struct {
 		name, id, operation string
-		want                *Operation // nil means not found
+		want                *OperationView // nil means not found
 	}{
 		{"on record", "t-1", "o-2", &observed},
 		{"on its way to its transaction", "t-1", "m-5", new(pending("t-1", "m-5"))},
@@ -227,7 +228,7 @@ func TestGetOperation(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s, store := newService()
+			s, store := newProgress()
 			store.documents["t-1"] = document()
 			got, err := s.GetOperation(t.Context(), c.id, c.operation, "secret caller")
 			if c.want == nil {
@@ -244,7 +245,7 @@ func TestGetOperation(t *testing.T) {
 }
 
 func TestStoreIsDown(t *testing.T) {
-	s, store := newService()
+	s, store := newProgress()
 	store.fail = failure.New(failure.Transient, "read", "", errors.New("down"))
 	if _, err := s.Get(t.Context(), "m-1", ""); !errors.Is(err, store.fail) {
 		t.Errorf("get: %v", err)
