@@ -212,9 +212,9 @@ func TestLoadFindsFault(t *testing.T) {
 		service *service
 		want    string
 	}{
-		"other ids for a repeat":  {&service{otherIDs: true}, "the same deliver was accepted as"},
+		"other ids for a repeat":  {&service{otherIDs: true}, "the same start was accepted as"},
 		"takes what is malformed": {&service{takesAll: true}, "it is malformed, and was accepted"},
-		"refuses":                 {&service{refuses: true}, "its deliver was refused: POST"},
+		"refuses":                 {&service{refuses: true}, "its start was refused: POST"},
 		"forgets":                 {&service{forgets: true}, "its progress is answered with"},
 	} {
 		t.Run(name, func(t *testing.T) {

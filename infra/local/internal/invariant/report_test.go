@@ -32,7 +32,7 @@ func TestReportTellsTheStory(t *testing.T) {
 	for _, want := range []string{
 		"\nretried\n", "accepted: open: it is \"Running\"", "answered 202 at 2026-03-0", "for operation op-",
 		"step drone: Undone, revision 1, 1 attempts, effect yes, 2 undo attempts", "step delivery: Undone, revision 1, 1 attempts, effect yes, 1 undo attempts",
-		": deliver Applied at ", ": cancel Applied at ", " Stick → Stuck undo of drone refused", " RetryUndo → Compensating operator@fabrikam.example the service is mended",
+		": start Applied at ", ": cancel Applied at ", " Stick → Stuck undo of drone refused", " RetryUndo → Compensating operator@fabrikam.example the service is mended",
 		"package p-retried: 1 ", "created, revision 1 by retried; 2 ", "tombstone of retried", "drone retried: 1 ",
 	} {
 		if !strings.Contains(got, want) {
