@@ -32,7 +32,7 @@ var foreign = regexp.MustCompile(`(?i)[a-z_-]*(?:drone|parcel|ownerid|deliver|pa
 // known are words that look alike: Service Bus counts the deliveries of a message
 // (deliveryCount, maxDeliveryCount), a notice is delivered or not, and the module
 // has a name.
-var known = regexp.MustCompile(`(?i)^(?:(?:max)?delivery[_-]?count|(?:un)?delivered)$`)
+var known = regexp.MustCompile(`(?i)^(?:(?:max[_-]?)?delivery[_-]?count|(?:un)?delivered)$`)
 
 // module is the repository's name, whichever business runs.
 const module = "github.com/fabrikam/drone-delivery"
