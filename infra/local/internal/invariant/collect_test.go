@@ -32,9 +32,9 @@ import (
 
 // The names in local.settings.json.
 const (
-	database      = "fabrikam"
-	deliveries    = "deliveries"
-	compensations = "compensations"
+	database          = "fabrikam"
+	transactionsQueue = "transactions"
+	compensations     = "compensations"
 )
 
 var freePorts = system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}
@@ -64,7 +64,7 @@ func startServices(t *testing.T) *services {
 		}
 	})
 	s := &services{T: t, source: invariant.Source{
-		CosmosDB: e.CosmosDB(), Database: database, ServiceBus: e.ServiceBus(), Queues: []string{deliveries, compensations},
+		CosmosDB: e.CosmosDB(), Database: database, ServiceBus: e.ServiceBus(), Queues: []string{transactionsQueue, compensations},
 	}}
 	s.db, err = cosmosdb.Open(cosmosdb.Connection{ConnectionString: e.CosmosDB()}, cosmosdb.Options{Database: database})
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *services) fill(now, later int) {
 	}()
 	var messages []engine.Queued
 	for n := range now + later {
-		m := engine.Queued{Queue: deliveries, MessageID: fmt.Sprint(n), Body: []byte("x")}
+		m := engine.Queued{Queue: transactionsQueue, MessageID: fmt.Sprint(n), Body: []byte("x")}
 		if n >= now {
 			m.At = time.Now().Add(time.Hour)
 		}
@@ -161,7 +161,7 @@ func (s *services) fill(now, later int) {
 			s.Error(err)
 		}
 	}()
-	receiver := must(client.NewReceiverForQueue(deliveries, nil))
+	receiver := must(client.NewReceiverForQueue(transactionsQueue, nil))
 	received, err := receiver.ReceiveMessages(s.Context(), 1, nil)
 	if err != nil {
 		s.Fatal(err)
@@ -239,7 +239,7 @@ func TestCollect(t *testing.T) {
 	checkpoints := s.db.Container(cosmosdb.CheckpointsContainer)
 	must(checkpoints.Create(t.Context(), "relay", "relay", []byte(`{"id":"relay"}`)))
 	s.fill(301, 2)
-	want.Queues = []invariant.Queue{{Name: deliveries, Active: 300, Scheduled: 2, DeadLetters: 1}, {Name: compensations}}
+	want.Queues = []invariant.Queue{{Name: transactionsQueue, Active: 300, Scheduled: 2, DeadLetters: 1}, {Name: compensations}}
 
 	started := time.Now()
 	got, err := invariant.TheSubject.Collect(t.Context(), s.source)
@@ -259,7 +259,7 @@ func TestCollect(t *testing.T) {
 			broken = append(broken, i.Name+" "+v.What+" "+v.ID)
 		}
 	}
-	if !slices.Equal(broken, []string{"deadletters dead letters deliveries"}) {
+	if !slices.Equal(broken, []string{"deadletters dead letters transactions"}) {
 		t.Errorf("broken: %v", broken)
 	}
 	sameSnapshot(t, want, got)
