@@ -139,7 +139,7 @@ func TestOpsOfStuckTransactions(t *testing.T) {
 
 	shown := s.ops(exitOK, "show", "first")
 	for _, want := range []string{
-		"transaction first is Stuck (failed)", "operation ", "(deliver) was accepted", "Running (Start)", "step drone failed", "Compensating (Compensate)",
+		"transaction first is Stuck (failed)", "operation ", "(start) was accepted", "Running (Start)", "step drone failed", "Compensating (Compensate)",
 		"undo of step package failed, attempt 1: 403 shipped", "DELETE packages/package-first of backend package, with Transaction-Id: first, Revision: 1, Operation-Id: ",
 		"it waits for an operator", "ops retry first -why", "ops giveup first -why",
 	} {
@@ -226,7 +226,7 @@ func TestOpsOfTheQuarantine(t *testing.T) {
 	if shown := s.ops(exitOK, "quarantine", "show", poison.Source, poison.ID); !strings.Contains(shown, "is Kept") || !strings.Contains(shown, "bytes as base64:") {
 		t.Errorf("shown\n%s", shown)
 	}
-	if out := s.ops(exitError, "quarantine", "redrive", poison.Source, poison.ID, "-why", "try"); !strings.Contains(out, "there is nothing to be asked for: unreadable message: malformed") {
+	if out := s.ops(exitError, "quarantine", "redrive", poison.Source, poison.ID, "-why", "try"); !strings.Contains(out, "it asks for nothing: unreadable message: malformed") {
 		t.Errorf("redrive of poison: %s", out)
 	}
 	if out := s.ops(exitOK, "quarantine", "drop", poison.Source, poison.ID, "-why", "sent by a test", "-by", "ada"); !strings.Contains(out, "is Dropped") {

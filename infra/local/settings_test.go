@@ -57,7 +57,7 @@ func TestServeShowsWhatIsElsewhere(t *testing.T) {
 	lines := strings.Join(p.until(t, "Ctrl-C stops everything"), "\n")
 	for _, want := range []string{
 		"CosmosDB                  127.0.0.1:1, not the emulator: " + file,
-		"no sample accounts are made: the Cosmos DB at 127.0.0.1:1 keeps its own accounts",
+		"making no sample accounts: the Cosmos DB at 127.0.0.1:1 keeps its own accounts",
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("%q is not in\n%s", want, lines)

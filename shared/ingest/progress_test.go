@@ -71,7 +71,9 @@ func (minted) At(_ mint.Kind, _, id string) (time.Time, bool) {
 }
 
 func document() *workflow.Progress {
-	at := func(minutes int) workflow.Instant { return workflow.At(midday.Add(time.Duration(minutes) * time.Minute)) }
+	at := func(minutes int) workflow.Instant {
+		return workflow.At(midday.Add(time.Duration(minutes) * time.Minute))
+	}
 	return &workflow.Progress{
 		ID: "t-1", Schema: 1, State: workflow.Compensating, Cause: workflow.CauseCancelled, Reason: "cancelled by its client",
 		Caller: "secret caller", Revision: 2, Request: json.RawMessage(`"secret request"`), Previous: json.RawMessage(`"secret previous"`),

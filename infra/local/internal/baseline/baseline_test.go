@@ -122,7 +122,7 @@ func TestLoop(t *testing.T) {
 	defer server.Close()
 	status, body := ask(t, "POST", server.URL+"/?for=50ms", "")
 	var done Done
-	if err := json.Unmarshal([]byte(body), &done); status != 200 || err != nil || done.Done < InFlight || done.Done != len(calls) {
+	if err := json.Unmarshal([]byte(body), &done); status != 200 || err != nil || done.Done == 0 || done.Done != len(calls) {
 		t.Errorf("%d %s, %v; %d were called", status, body, err, len(calls))
 	}
 	for id, made := range calls {

@@ -63,14 +63,14 @@ func TestWriteStory(t *testing.T) {
 	}
 	want := `transaction t-1 is Stuck (failed): undo of drone refused: it is in the air
 
-  2026-05-04 12:00:00.000Z  operation o-1 (deliver) was accepted
+  2026-05-04 12:00:00.000Z  operation o-1 (start) was accepted
   2026-05-04 12:00:00.010Z  Running (Start)
   2026-05-04 12:00:00.010Z  step account was first called
   2026-05-04 12:00:00.020Z  step account has succeeded, revision 1, attempt 1
   2026-05-04 12:00:00.020Z  step drone was first called
   2026-05-04 12:00:00.100Z  step delivery was first called
   2026-05-04 12:00:00.200Z  step delivery failed, attempt 1: 422 no
-  2026-05-04 12:00:00.200Z  operation o-1 (deliver) is Refused: delivery: no
+  2026-05-04 12:00:00.200Z  operation o-1 (start) is Refused: delivery: no
   2026-05-04 12:00:00.200Z  Compensating (Compensate): delivery: no
   2026-05-04 12:00:00.250Z  Stuck (Stick): first
   2026-05-04 12:00:00.260Z  q.1 was put into quarantine (MaxDeliveryCountExceeded): 10 times

@@ -87,7 +87,7 @@ func TestUnusableState(t *testing.T) {
 	}
 	_, _, err = emulatorsIn(t, folder)
 	want := "start the message emulators: broker: event hub delivery-requests: it was created with 8 partitions and can't have 7 now; " +
-		"its state is in " + folder + ": move that away to begin with an empty one, or pass -data DIR for another folder, or -ephemeral for none"
+		"its state is in " + folder + ": move that folder away to start empty, or pass -data DIR for another folder, or -ephemeral for none"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -34,7 +34,7 @@ func functions(i *system.Instance) []string {
 func TestTwoApps(t *testing.T) {
 	t.Parallel()
 	r := startConfig(t, system.Config{Split: true, Settings: map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.002"}})
-	workflow := []string{"DeadLetterCompensations", "DeadLetterTransactions", "DeadLetterNotifications", "Ingest", "Live", "Notify",
+	workflow := []string{"DeadLetterCompensations", "DeadLetterNotifications", "DeadLetterTransactions", "Ingest", "Live", "Notify",
 		"Operations", "Progress", "Ready", "Relay", "Schedule", "Supervise", "Sweep"}
 	if got := functions(r.Instance); !slices.Equal(got, workflow) {
 		t.Errorf("the workflow has %v, want %v", got, workflow)
@@ -122,7 +122,7 @@ func TestSplitOfAnAppWithChosenFunctions(t *testing.T) {
 	if err == nil {
 		t.Fatalf("started; close: %v", s.Close())
 	}
-	if want := "the settings choose its functions already (AzureFunctionsJobHost__functions__0 is Live)"; !strings.Contains(err.Error(), want) {
+	if want := "the settings already choose its functions (AzureFunctionsJobHost__functions__0 is Live)"; !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }

@@ -19,9 +19,10 @@ func Small(project, dir string) error {
 	} {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o644))
 	}
-	for _, name := range []string{"host.json", "local.settings.json"} {
-		content, err := os.ReadFile(filepath.Join(project, name))
-		errs = append(errs, err, os.WriteFile(filepath.Join(dir, name), content, 0o644))
+	errs = append(errs, os.MkdirAll(filepath.Join(dir, "infra"), 0o755))
+	for _, name := range []string{"host.json", "local.settings.json", "infra/business.json"} {
+		content, err := os.ReadFile(filepath.Join(project, filepath.FromSlash(name)))
+		errs = append(errs, err, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), content, 0o644))
 	}
 	errs = append(errs, os.CopyFS(filepath.Join(dir, "functions"), os.DirFS(filepath.Join(project, "functions"))))
 	return errors.Join(errs...)
