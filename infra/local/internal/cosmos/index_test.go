@@ -109,3 +109,20 @@ func TestIndexSparesReading(t *testing.T) {
 		})
 	}
 }
+
+// Ensure that no page leaves out what has the same value as the last of the page
+// before it, and was stored next.
+func TestIndexPagesOfOneValue(t *testing.T) {
+	f := newFixture(t, indexedByZone)
+	var want []string
+	for i := range 9 {
+		f.want(f.item("POST", "", fmt.Sprintf(`{"id":"%d","pk":"p","n":1}`, i), "x-ms-documentdb-partitionkey", `["p"]`), http.StatusCreated)
+		want = append(want, fmt.Sprintf(`"%d"`, i))
+	}
+	for page := 1; page <= 3; page++ {
+		got, _ := f.results("SELECT VALUE c.id FROM c WHERE c.n = 1", `["p"]`, page)
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("pages of %d: %v", page, got)
+		}
+	}
+}
