@@ -7,11 +7,16 @@ import (
 )
 
 // ends are the states that a delivery may end in, whatever is broken on its
-// way: faults delay, they decide nothing. undoRefused tells whether a fault
+// way: faults delay, they decide nothing. But where a first step has an effect,
+// an answer may be lost before the refusal: nobody knows then that nothing was
+// done, and what would be Rejected is undone. undoRefused tells whether a fault
 // refuses to undo its effects.
-func ends(s sending, undoRefused bool) []workflow.State {
+func ends(d workflow.Definition, s sending, undoRefused bool) []workflow.State {
 	states := []workflow.State{s.Kind.End}
-	undone := s.Kind.End == workflow.Compensated
+	if s.Kind.End == workflow.Rejected && slices.ContainsFunc(d.Steps, func(s workflow.Step) bool { return len(s.After) == 0 && s.Undo != nil }) {
+		states = append(states, workflow.Compensated)
+	}
+	undone := slices.Contains(states, workflow.Compensated)
 	for _, a := range s.Acts {
 		if a.Kind == workflow.OperationCancel {
 			states, undone = append(states, workflow.Cancelled), true
@@ -26,14 +31,14 @@ func ends(s sending, undoRefused bool) []workflow.State {
 
 // checkEnds finds the deliveries that have ended as they must not. One that has
 // not ended at all is another's to find.
-func checkEnds(outcomes []outcome, state func(transactionID string) workflow.State, undoRefused func(transactionID string) bool) []Finding {
+func checkEnds(d workflow.Definition, outcomes []outcome, state func(transactionID string) workflow.State, undoRefused func(transactionID string) bool) []Finding {
 	findings := []Finding{}
 	for _, o := range outcomes {
 		s := state(o.transactionID)
 		if o.transactionID == "" || !s.Final() {
 			continue
 		}
-		if may := ends(o.sending, undoRefused(o.transactionID)); !slices.Contains(may, s) {
+		if may := ends(d, o.sending, undoRefused(o.transactionID)); !slices.Contains(may, s) {
 			findings = append(findings, Finding{o.transactionID, "a delivery of the kind " + o.Kind.Name + " has ended " + string(s)})
 		}
 	}

@@ -171,7 +171,7 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 	all.signs[Outside], all.signs[Pickups] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s)
 	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked())...)
 	state := func(id string) workflow.State { return states[id] }
-	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.load.outcomes, state, r.undoRefused),
+	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.c.Business.Workflow, r.load.outcomes, state, r.undoRefused),
 		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))
 	for _, m := range missed {
 		report.Findings = append(report.Findings, Finding{"the checker", "it is blind: broken on purpose and not found was " + m})

@@ -113,6 +113,9 @@ func TestAtRest(t *testing.T) {
 func TestEnds(t *testing.T) {
 	cancel := []act{{Kind: workflow.OperationReschedule}, {Kind: workflow.OperationCancel}}
 	move := cancel[:1]
+	undo := func(workflow.Input) workflow.Call { return workflow.Call{} }
+	asking := workflow.Definition{Steps: []workflow.Step{{Name: "account"}, {Name: "package", After: []string{"account"}, Undo: undo}}}
+	taking := workflow.Definition{Steps: []workflow.Step{{Name: "stock", Undo: undo}}}
 	for _, c := range []struct {
 		kind    string
 		acts    []act
@@ -128,10 +131,14 @@ func TestEnds(t *testing.T) {
 		{"heavy", nil, false, []workflow.State{workflow.Compensated}},
 		{"heavy", move, true, []workflow.State{workflow.Compensated, workflow.Stuck}},
 	} {
-		got := ends(sending{Item: workload.Item{Kind: kindNamed(c.kind)}, Acts: c.acts}, c.refused)
+		got := ends(asking, sending{Item: workload.Item{Kind: kindNamed(c.kind)}, Acts: c.acts}, c.refused)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s with %v, undo refused %v (-want +got):\n%s", c.kind, c.acts, c.refused, diff)
 		}
+	}
+	got := ends(taking, sending{Item: workload.Item{Kind: kindNamed("suspended")}}, true)
+	if diff := cmp.Diff([]workflow.State{workflow.Rejected, workflow.Compensated, workflow.Stuck}, got); diff != "" {
+		t.Errorf("a refusal of a first step that has an effect (-want +got):\n%s", diff)
 	}
 	outcomes := []outcome{
 		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: "well"},
@@ -144,7 +151,7 @@ func TestEnds(t *testing.T) {
 		"well": workflow.Completed, "undone": workflow.Compensated, "flown": workflow.Completed, "open": workflow.Running, "": workflow.Rejected,
 	}
 	var ids []string
-	for _, f := range checkEnds(outcomes, func(id string) workflow.State { return states[id] }, func(string) bool { return false }) {
+	for _, f := range checkEnds(asking, outcomes, func(id string) workflow.State { return states[id] }, func(string) bool { return false }) {
 		ids = append(ids, f.ID)
 	}
 	if !slices.Equal(ids, []string{"undone", "flown"}) {
