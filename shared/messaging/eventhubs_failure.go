@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	hubRefused = "the key or the token is hubRefused: give the identity the role Azure Event Hubs Data Sender, or check the connection string"
+	hubRefused = "the key or the token is refused: give the identity the role Azure Event Hubs Data Sender, or check the connection string"
 	hubAbsent  = "the hub does not exist: deploy it, or start the local runtime with it"
 )
 

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	queueRefused = "the key or the token is queueRefused: give the identity the role Azure Service Bus Data Sender, or check the connection string"
+	queueRefused = "the key or the token is refused: give the identity the role Azure Service Bus Data Sender, or check the connection string"
 	queueAbsent  = "the queue does not exist: deploy it, or start the local runtime with it"
 )
 

@@ -27,8 +27,8 @@ func TestServiceBus(t *testing.T) {
 		advice string
 	}{
 		{"too large for a batch", azservicebus.ErrMessageTooLarge, failure.Invalid, 0, ""},
-		{"refused", condition(amqp.ErrCondUnauthorizedAccess), failure.Permanent, 0, "Data Sender"},
-		{"refused, by the SDK", coded(azservicebus.CodeUnauthorizedAccess), failure.Permanent, 0, "Data Sender"},
+		{"refused", condition(amqp.ErrCondUnauthorizedAccess), failure.Permanent, 0, "the token is refused: give the identity the role Azure Service Bus Data Sender"},
+		{"refused, by the SDK", coded(azservicebus.CodeUnauthorizedAccess), failure.Permanent, 0, "the token is refused: give the identity the role Azure Service Bus Data Sender"},
 		{"unknown to the SDK", io.EOF, failure.Transient, 0, ""},
 		{"unknown queue", condition(amqp.ErrCondNotFound), failure.Permanent, 0, "does not exist"},
 		{"unknown queue, by the SDK", coded(azservicebus.CodeNotFound), failure.Permanent, 0, "does not exist"},

@@ -16,7 +16,7 @@ import (
 
 // Breaker says when the receiver counts as down, and when it is tried again.
 type Breaker struct {
-	FailureRatio float64       // share of the calls in Window that must have notTaken, in (0,1]
+	FailureRatio float64       // share of the calls in Window that must have failed, in (0,1]
 	MinCalls     int           // that there must be in Window
 	Window       time.Duration // how far back calls count
 	// Delay is how long no call is made then; up to a quarter is added at random,
