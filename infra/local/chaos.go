@@ -55,10 +55,15 @@ const (
 	slowPart = 10
 )
 
-// line is the command line that repeats the run.
+// line is the command line that repeats the run: all flags but those that say
+// where it works and what it leaves and shows.
 func (f *chaosFlags) line() string {
-	return fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -encore %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
+	line := fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -encore %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
 		f.deliveries, f.seed, f.duration, f.encore, f.faults, f.instances, f.treeKills, f.clocks, f.crashes, f.settle)
+	if f.samples != "" {
+		line += fmt.Sprintf(" -samples '%s'", f.samples)
+	}
+	return line
 }
 
 // runChaos proves the promises under faults.

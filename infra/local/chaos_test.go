@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +115,42 @@ func loseDelivery(ctx context.Context, subject *invariant.Subject, s invariant.S
 		}
 	}
 	return "", nil
+}
+
+// Ensure that the line that repeats a run has each flag that decides what it is,
+// and means the same run.
+func TestTheLineRepeatsTheRun(t *testing.T) {
+	values := map[string]string{
+		"deliveries": "77", "seed": "99", "duration": "33s", "encore": "11s", "faults": "all,amqp.drop=0.5", "instances": "3",
+		"tree-kills": "4", "clocks-apart": "1s", "crash-points": "false", "settle": "2m0s", "samples": "some folder/samples.json",
+	}
+	besides := []string{"dir", "keep", "json"} // where it works, what it leaves and shows
+	var f, again chaosFlags
+	flags := newFlags("chaos")
+	f.define(flags)
+	flags.VisitAll(func(d *flag.Flag) {
+		value, known := values[d.Name]
+		if !known && !slices.Contains(besides, d.Name) {
+			t.Errorf("-%s is neither in the line nor among those that don't belong there", d.Name)
+		}
+		if known && flags.Set(d.Name, value) != nil {
+			t.Errorf("-%s does not take %q", d.Name, value)
+		}
+	})
+	parsed := newFlags("chaos")
+	again.define(parsed)
+	_, args, _ := strings.Cut(f.line(), " chaos ")
+	var words []string
+	for i, quoted := range strings.Split(args, "'") {
+		if i%2 == 1 {
+			words = append(words, quoted)
+		} else {
+			words = append(words, strings.Fields(quoted)...)
+		}
+	}
+	if err := parsed.Parse(words); err != nil || again != f {
+		t.Errorf("%s\nmeans %+v (%v), and was %+v", f.line(), again, err, f)
+	}
 }
 
 func TestMistakesInTheCallOfChaos(t *testing.T) {
