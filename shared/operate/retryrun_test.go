@@ -63,7 +63,7 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 	}
 	w.Settle()
 	p := w.want(workflow.Completed)
-	if w.acts(workflow.EventRetryRun) != 1 || w.acts(workflow.EventRetryUndo) != 0 || p.DeadLetters != 0 || p.Reason != "" {
+	if w.acts(workflow.TransitionRetryRun) != 1 || w.acts(workflow.TransitionRetryUndo) != 0 || p.DeadLetters != 0 || p.Reason != "" {
 		t.Errorf("history %+v, %d dead letters, reason %q", p.History, p.DeadLetters, p.Reason)
 	}
 	if undone {

@@ -93,15 +93,15 @@ func (s *Service) GiveUp(ctx context.Context, id string, a Actor) (Acted, error)
 	})
 }
 
-// act is what an operator does, and the events by which it is known in a history.
+// act is what an operator does, and the transitions by which it is known in a history.
 type act struct {
-	name   string
-	events []workflow.Event
+	name        string
+	transitions []workflow.Transition
 }
 
 var (
-	retries = act{ActRetry, []workflow.Event{workflow.EventRetryUndo, workflow.EventRetryRun}}
-	giveUps = act{ActGiveUp, []workflow.Event{workflow.EventGiveUp}}
+	retries = act{ActRetry, []workflow.Transition{workflow.TransitionRetryUndo, workflow.TransitionRetryRun}}
+	giveUps = act{ActGiveUp, []workflow.Transition{workflow.TransitionGiveUp}}
 )
 
 func (s *Service) act(ctx context.Context, id string, what act, a Actor,
@@ -146,9 +146,9 @@ func (s *Service) updateTransaction(ctx context.Context, id string, change func(
 
 // lastOf returns the latest entry of the act in the history if it is by that
 // actor, for that reason.
-func lastOf(p *workflow.Progress, what act, a Actor) *workflow.Entry {
+func lastOf(p *workflow.Progress, what act, a Actor) *workflow.StateChange {
 	for i := len(p.History) - 1; i >= 0; i-- {
-		if e := &p.History[i]; slices.Contains(what.events, e.Event) {
+		if e := &p.History[i]; slices.Contains(what.transitions, e.Transition) {
 			if e.By == a.Name() && e.Reason == a.Why {
 				return e
 			}

@@ -30,7 +30,7 @@ func TestRetryGoesOnWithTheUndo(t *testing.T) {
 	if p.Wake != stuck.Wake+1 || !p.WakeAt.Equal(w.Clock.Now()) || !w.Queue.Has(engine.WakeID("t", "compensations", p.Wake)) {
 		t.Errorf("wake %d at %s, and was it sent? %v", p.Wake, p.WakeAt, w.Queue.Has(engine.WakeID("t", "compensations", p.Wake)))
 	}
-	want := workflow.Entry{At: workflow.At(w.Clock.Now()), Event: workflow.EventRetryUndo, State: workflow.Compensating, Reason: ada.Why, By: "ada"}
+	want := workflow.StateChange{At: workflow.At(w.Clock.Now()), Transition: workflow.TransitionRetryUndo, State: workflow.Compensating, Reason: ada.Why, By: "ada"}
 	if diff := cmp.Diff(want, p.History[len(p.History)-1]); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
@@ -85,24 +85,24 @@ func TestGiveUpEndsIt(t *testing.T) {
 }
 
 // acts are both acts on a transaction.
-var transactionActs = map[workflow.Event]func(*world, operate.Actor) (operate.Acted, error){
-	workflow.EventRetryUndo: func(w *world, a operate.Actor) (operate.Acted, error) {
+var transactionActs = map[workflow.Transition]func(*world, operate.Actor) (operate.Acted, error){
+	workflow.TransitionRetryUndo: func(w *world, a operate.Actor) (operate.Acted, error) {
 		return w.operate.Retry(context.Background(), "t", a)
 	},
-	workflow.EventGiveUp: func(w *world, a operate.Actor) (operate.Acted, error) {
+	workflow.TransitionGiveUp: func(w *world, a operate.Actor) (operate.Acted, error) {
 		return w.operate.GiveUp(context.Background(), "t", a)
 	},
 }
 
 // each runs a test for each act.
-func each(t *testing.T, test func(t *testing.T, w *world, event workflow.Event, act func(*world, operate.Actor) (operate.Acted, error))) {
-	for event, act := range transactionActs {
-		t.Run(string(event), func(t *testing.T) { test(t, newWorld(t), event, act) })
+func each(t *testing.T, test func(t *testing.T, w *world, transition workflow.Transition, act func(*world, operate.Actor) (operate.Acted, error))) {
+	for transition, act := range transactionActs {
+		t.Run(string(transition), func(t *testing.T) { test(t, newWorld(t), transition, act) })
 	}
 }
 
 func TestRepeatedActDoesNothing(t *testing.T) {
-	each(t, func(t *testing.T, w *world, event workflow.Event, act func(*world, operate.Actor) (operate.Acted, error)) {
+	each(t, func(t *testing.T, w *world, transition workflow.Transition, act func(*world, operate.Actor) (operate.Acted, error)) {
 		w.stuck()
 		w.refused = false
 		for _, repeated := range []bool{false, true} {
@@ -113,7 +113,7 @@ func TestRepeatedActDoesNothing(t *testing.T) {
 			w.Settle()
 			w.Clock.Advance(moment)
 		}
-		if n := w.acts(event); n != 1 {
+		if n := w.acts(transition); n != 1 {
 			t.Errorf("%d acts on record", n)
 		}
 		var refused *operate.RefusedError
@@ -136,7 +136,7 @@ func TestRetryOfWhatIsStuckAgain(t *testing.T) {
 		w.Settle()
 		w.want(workflow.Stuck)
 	}
-	if n := w.acts(workflow.EventRetryUndo); n != 2 {
+	if n := w.acts(workflow.TransitionRetryUndo); n != 2 {
 		t.Errorf("%d acts on record", n)
 	}
 }
@@ -146,7 +146,7 @@ func TestActInAnyOtherStateIsRefused(t *testing.T) {
 		if state == workflow.Stuck {
 			continue
 		}
-		each(t, func(t *testing.T, w *world, _ workflow.Event, act func(*world, operate.Actor) (operate.Acted, error)) {
+		each(t, func(t *testing.T, w *world, _ workflow.Transition, act func(*world, operate.Actor) (operate.Acted, error)) {
 			p := workflowtest.FullProgress("t")
 			p.State = state
 			if _, err := w.Store.Create(t.Context(), p); err != nil {
@@ -164,7 +164,7 @@ func TestActInAnyOtherStateIsRefused(t *testing.T) {
 }
 
 func TestActOnNothing(t *testing.T) {
-	each(t, func(t *testing.T, w *world, _ workflow.Event, act func(*world, operate.Actor) (operate.Acted, error)) {
+	each(t, func(t *testing.T, w *world, _ workflow.Transition, act func(*world, operate.Actor) (operate.Acted, error)) {
 		if _, err := act(w, ada); !failure.Is(err, failure.NotFound) {
 			t.Errorf("%v, want not found", err)
 		}
@@ -172,7 +172,7 @@ func TestActOnNothing(t *testing.T) {
 }
 
 func TestActNeedsWhoAndWhy(t *testing.T) {
-	each(t, func(t *testing.T, w *world, _ workflow.Event, act func(*world, operate.Actor) (operate.Acted, error)) {
+	each(t, func(t *testing.T, w *world, _ workflow.Transition, act func(*world, operate.Actor) (operate.Acted, error)) {
 		before := w.stuck()
 		for name, a := range map[string]operate.Actor{
 			"nobody": {Why: "y"}, "blank": {By: " \t", Why: "y"}, "no reason": {By: "b"},
@@ -195,9 +195,9 @@ func TestActNeedsWhoAndWhy(t *testing.T) {
 // Ensure that an act whose save or send fails is repeated without harm, at each
 // of its effects, and ends as if nothing had happened.
 func TestActSurvivesLostAnswers(t *testing.T) {
-	each(t, func(t *testing.T, _ *world, event workflow.Event, act func(*world, operate.Actor) (operate.Acted, error)) {
+	each(t, func(t *testing.T, _ *world, transition workflow.Transition, act func(*world, operate.Actor) (operate.Acted, error)) {
 		effects := []string{"read t", "replace t"}
-		if event == workflow.EventRetryUndo {
+		if transition == workflow.TransitionRetryUndo {
 			effects = append(effects, "send t/compensations/")
 		}
 		for _, effect := range effects {
@@ -221,9 +221,9 @@ func TestActSurvivesLostAnswers(t *testing.T) {
 				}
 				w.Gate.Decide = nil
 				w.Settle() // Sweep finds what was not sent
-				want := map[workflow.Event]workflow.State{workflow.EventRetryUndo: workflow.Cancelled, workflow.EventGiveUp: workflow.GivenUp}
-				w.want(want[event])
-				if n := w.acts(event); n != 1 {
+				want := map[workflow.Transition]workflow.State{workflow.TransitionRetryUndo: workflow.Cancelled, workflow.TransitionGiveUp: workflow.GivenUp}
+				w.want(want[transition])
+				if n := w.acts(transition); n != 1 {
 					t.Errorf("%s, fate %d: %d acts on record", effect, fate, n)
 				}
 			}
@@ -232,7 +232,7 @@ func TestActSurvivesLostAnswers(t *testing.T) {
 }
 
 func TestActInAnOutage(t *testing.T) {
-	each(t, func(t *testing.T, w *world, event workflow.Event, act func(*world, operate.Actor) (operate.Acted, error)) {
+	each(t, func(t *testing.T, w *world, transition workflow.Transition, act func(*world, operate.Actor) (operate.Acted, error)) {
 		w.stuck()
 		tries := 0
 		w.Gate.Decide = func(name string, _ int) workflowtest.Fate {
@@ -245,7 +245,7 @@ func TestActInAnOutage(t *testing.T) {
 		if _, err := act(w, ada); failure.KindOf(err) != failure.Transient || err == nil || tries != 2 {
 			t.Errorf("%v after %d tries, want a transient failure after 2", err, tries)
 		}
-		if w.want(workflow.Stuck); w.acts(event) != 0 {
+		if w.want(workflow.Stuck); w.acts(transition) != 0 {
 			t.Error("an act that failed is on record")
 		}
 	})
@@ -269,7 +269,7 @@ func TestActBesideOtherWrites(t *testing.T) {
 	if acted, err := w.operate.Retry(t.Context(), "t", ada); err != nil || acted.Repeated {
 		t.Fatalf("%+v, %v", acted, err)
 	}
-	if n := w.acts(workflow.EventRetryUndo); n != 1 || conflicts != 4 {
+	if n := w.acts(workflow.TransitionRetryUndo); n != 1 || conflicts != 4 {
 		t.Errorf("%d acts on record after %d writes", n, conflicts)
 	}
 	// Conflicts without end are the operator's to repeat, not a contradiction.
@@ -333,13 +333,13 @@ func TestRetryBesideALateRunner(t *testing.T) {
 	}
 	w.Settle()
 	w.want(workflow.Cancelled)
-	if n := w.acts(workflow.EventRetryUndo); n != 1 || !retried {
+	if n := w.acts(workflow.TransitionRetryUndo); n != 1 || !retried {
 		t.Errorf("%d acts on record, want 1", n)
 	}
 }
 
 func TestNewerSchemaIsLeftAlone(t *testing.T) {
-	each(t, func(t *testing.T, w *world, _ workflow.Event, act func(*world, operate.Actor) (operate.Acted, error)) {
+	each(t, func(t *testing.T, w *world, _ workflow.Transition, act func(*world, operate.Actor) (operate.Acted, error)) {
 		p := workflowtest.FullProgress("t")
 		p.State, p.Schema = workflow.Stuck, workflow.Schema+1
 		if _, err := w.Store.Create(t.Context(), p); err != nil {

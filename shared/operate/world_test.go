@@ -139,10 +139,10 @@ func (w *world) at(effect string, n int, fate workflowtest.Fate) (struck *bool) 
 }
 
 // acts counts an operator's acts of that kind in the history of t.
-func (w *world) acts(event workflow.Event) int {
+func (w *world) acts(transition workflow.Transition) int {
 	n := 0
 	for _, e := range w.Store.Get("t").History {
-		if e.Event == event && e.By != "" {
+		if e.Transition == transition && e.By != "" {
 			n++
 		}
 	}

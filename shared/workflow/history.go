@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Entry is one line of a transaction's history: a change of its state, by the
+// StateChange is one line of a transaction's history: a change of its state, by the
 // system itself or by an operator.
-type Entry struct {
-	At     Instant `json:"at"`
-	Event  Event   `json:"event"`
-	State  State   `json:"state"` // the one that it led to
-	Reason string  `json:"reason,omitempty"`
-	By     string  `json:"by,omitempty"` // the operator, empty for the system
+type StateChange struct {
+	At         Instant    `json:"at"`
+	Transition Transition `json:"event"`
+	State      State      `json:"state"` // the one that it led to
+	Reason     string     `json:"reason,omitempty"`
+	By         string     `json:"by,omitempty"` // the operator, empty for the system
 }
 
 // MaxHistory is how many entries a transaction keeps. Beyond it the oldest go,
@@ -31,8 +31,8 @@ func (p *Progress) UndoingSince() Instant {
 }
 
 // note adds an entry about the state that has just been reached.
-func (p *Progress) note(event Event, by, reason string, now time.Time) {
-	p.History = append(p.History, Entry{At: At(now), Event: event, State: p.State, Reason: reason, By: by})
+func (p *Progress) note(transition Transition, by, reason string, now time.Time) {
+	p.History = append(p.History, StateChange{At: At(now), Transition: transition, State: p.State, Reason: reason, By: by})
 	if len(p.History) <= MaxHistory {
 		return
 	}
@@ -43,6 +43,6 @@ func (p *Progress) note(event Event, by, reason string, now time.Time) {
 			break
 		}
 	}
-	kept := make([]Entry, 0, MaxHistory)
+	kept := make([]StateChange, 0, MaxHistory)
 	p.History = append(append(kept, p.History[:drop]...), p.History[drop+1:]...)
 }

@@ -13,33 +13,33 @@ import (
 )
 
 // lastOf returns the newest entry of the history.
-func lastOf(p *workflow.Progress) workflow.Entry { return p.History[len(p.History)-1] }
+func lastOf(p *workflow.Progress) workflow.StateChange { return p.History[len(p.History)-1] }
 
-// Ensure that every event that is allowed notes itself, once, with the state
+// Ensure that every transition that is allowed notes itself, once, with the state
 // that it led to, and that only an operator's has a name.
 func TestEveryEventIsInTheHistory(t *testing.T) {
-	reasons := map[workflow.Event]string{
-		workflow.EventReject: "no", workflow.EventCompensate: "no", workflow.EventStick: "no", workflow.EventExtend: "late", workflow.EventResume: "too late",
-		workflow.EventRetryUndo: "the service is back", workflow.EventRetryRun: "the service is back", workflow.EventGiveUp: "done by hand",
+	reasons := map[workflow.Transition]string{
+		workflow.TransitionReject: "no", workflow.TransitionCompensate: "no", workflow.TransitionStick: "no", workflow.TransitionExtend: "late", workflow.TransitionResume: "too late",
+		workflow.TransitionRetryUndo: "the service is back", workflow.TransitionRetryRun: "the service is back", workflow.TransitionGiveUp: "done by hand",
 	}
 	tables := maps.Clone(allowed)
-	tables[workflow.EventRetryRun] = allowedUndisturbed[workflow.EventRetryRun]
-	for event, table := range tables {
+	tables[workflow.TransitionRetryRun] = allowedUndisturbed[workflow.TransitionRetryRun]
+	for transition, table := range tables {
 		for from, to := range table {
-			t.Run(string(event)+" in "+string(from), func(t *testing.T) {
+			t.Run(string(transition)+" in "+string(from), func(t *testing.T) {
 				p := workflowtest.FullProgress("t")
 				p.State, p.Cause, p.History = from, workflow.CauseFailed, nil
-				if event == workflow.EventRetryRun {
+				if transition == workflow.TransitionRetryRun {
 					p.Cause = ""
 				}
-				if err := fire(p, event, workflow.CauseFailed); err != nil {
+				if err := fire(p, transition, workflow.CauseFailed); err != nil {
 					t.Fatal(err)
 				}
-				want := workflow.Entry{At: workflow.At(workflowtest.Start), Event: event, State: to, Reason: reasons[event]}
-				if event == workflow.EventRetryUndo || event == workflow.EventRetryRun || event == workflow.EventGiveUp {
+				want := workflow.StateChange{At: workflow.At(workflowtest.Start), Transition: transition, State: to, Reason: reasons[transition]}
+				if transition == workflow.TransitionRetryUndo || transition == workflow.TransitionRetryRun || transition == workflow.TransitionGiveUp {
 					want.By = "ada"
 				}
-				if diff := cmp.Diff([]workflow.Entry{want}, p.History); diff != "" {
+				if diff := cmp.Diff([]workflow.StateChange{want}, p.History); diff != "" {
 					t.Errorf("history (-want +got):\n%s", diff)
 				}
 			})
@@ -55,7 +55,7 @@ func TestHistoryOfATransaction(t *testing.T) {
 	r.unwind()
 	var got []string
 	for _, e := range r.p.History {
-		got = append(got, fmt.Sprintf("%s %s %q", e.Event, e.State, e.Reason))
+		got = append(got, fmt.Sprintf("%s %s %q", e.Transition, e.State, e.Reason))
 	}
 	want := []string{`Start Running ""`, `Complete Completed ""`, `Compensate Compensating "cancelled by its client"`}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -82,8 +82,8 @@ func again(t *testing.T, p *workflow.Progress, n int) {
 // operators' acts outlive the system's own.
 func TestHistoryIsBounded(t *testing.T) {
 	p := workflowtest.FullProgress("t")
-	first := workflow.Entry{Event: workflow.EventStart, State: workflow.Running}
-	p.State, p.History = workflow.Stuck, []workflow.Entry{first}
+	first := workflow.StateChange{Transition: workflow.TransitionStart, State: workflow.Running}
+	p.State, p.History = workflow.Stuck, []workflow.StateChange{first}
 	for n := range 70 {
 		again(t, p, n)
 	}
@@ -102,7 +102,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	if acts != 70 || p.History[0] != first {
 		t.Errorf("%d acts of operators are left of 70, and %+v of the first entry", acts, p.History[0])
 	}
-	if last := lastOf(p); last.Event != workflow.EventStick || last.Reason != "stuck 69" {
+	if last := lastOf(p); last.Transition != workflow.TransitionStick || last.Reason != "stuck 69" {
 		t.Errorf("the newest entry is %+v", last)
 	}
 }

@@ -12,17 +12,17 @@ import (
 
 var notifying = workflow.Limits{CompleteBy: limits.CompleteBy, DocumentTTL: limits.DocumentTTL, UndoAttempts: limits.UndoAttempts, Notify: true}
 
-// Ensure each event that brings a transaction to rest puts its state into the
-// outbox, no other event does, and none when nobody is to be told.
+// Ensure each transition that brings a transaction to rest puts its state into the
+// outbox, no other transition does, and none when nobody is to be told.
 func TestEveryRestIsANotice(t *testing.T) {
-	for event, table := range allowed {
+	for transition, table := range allowed {
 		for from := range table {
 			for _, l := range []workflow.Limits{notifying, limits} {
-				t.Run(fmt.Sprintf("%s in %s, notify %t", event, from, l.Notify), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s in %s, notify %t", transition, from, l.Notify), func(t *testing.T) {
 					p := workflowtest.FullProgress("t")
 					p.State, p.Cause, p.Outbox = from, workflow.CauseFailed, workflow.Outbox{}
 					saves := p.Saves
-					if err := fireWithin(p, event, l); err != nil {
+					if err := fireWithin(p, transition, l); err != nil {
 						t.Fatal(err)
 					}
 					if !p.Rests() || !l.Notify {
@@ -46,23 +46,23 @@ func TestEveryRestIsANotice(t *testing.T) {
 }
 
 // fireWithin is fire with other limits.
-func fireWithin(p *workflow.Progress, event workflow.Event, l workflow.Limits) error {
+func fireWithin(p *workflow.Progress, transition workflow.Transition, l workflow.Limits) error {
 	now := workflowtest.Start
-	switch event {
-	case workflow.EventComplete:
+	switch transition {
+	case workflow.TransitionComplete:
 		return p.Complete("", now, l)
-	case workflow.EventReject:
+	case workflow.TransitionReject:
 		return p.Reject(p.Cause, "no", now, l)
-	case workflow.EventCancel:
+	case workflow.TransitionCancel:
 		return p.Cancel(now, l)
-	case workflow.EventEndUndo:
+	case workflow.TransitionEndUndo:
 		return p.EndUndo(now, l)
-	case workflow.EventStick:
+	case workflow.TransitionStick:
 		return p.Stick("no", now, l)
-	case workflow.EventGiveUp:
+	case workflow.TransitionGiveUp:
 		return p.GiveUp("ada", "done by hand", now, l)
 	}
-	return fire(p, event, p.Cause)
+	return fire(p, transition, p.Cause)
 }
 
 func numbers(o workflow.Outbox) []int {

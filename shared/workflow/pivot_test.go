@@ -39,7 +39,7 @@ func (r *run) resumed(cancel string) *run {
 		r.Errorf("refused for %q, want the service's text", reason)
 	}
 	last := r.p.History[len(r.p.History)-1]
-	if last.Event != workflow.EventResume || !strings.Contains(last.Reason, happened.Message) || r.p.Reason != "" {
+	if last.Transition != workflow.TransitionResume || !strings.Contains(last.Reason, happened.Message) || r.p.Reason != "" {
 		r.Errorf("history ends with %+v, reason %q", last, r.p.Reason)
 	}
 	for _, name := range []string{"a", "c"} {

@@ -37,8 +37,8 @@ type Progress struct {
 	Steps      []StepProgress    `json:"steps"`
 	Operations []OperationRecord `json:"operations"`
 	// History is what has happened, oldest first. See MaxHistory.
-	History []Entry `json:"history,omitempty"`
-	Outbox  Outbox  `json:"outbox,omitzero"`
+	History []StateChange `json:"history,omitempty"`
+	Outbox  Outbox        `json:"outbox,omitzero"`
 
 	Lease Lease `json:"lease,omitzero"`
 	// Saves counts the saves of runners. See the type's comment.

@@ -147,7 +147,7 @@ func TestRescheduleExpires(t *testing.T) {
 		limit := r.p.CompleteBy
 		r.now = limit.Time
 		r.advance().want(workflow.Running, "a").wantCause("")
-		if last := r.p.History[len(r.p.History)-1]; last.Event != workflow.EventExtend || last.Reason == "" || !r.p.CompleteBy.After(r.now) {
+		if last := r.p.History[len(r.p.History)-1]; last.Transition != workflow.TransitionExtend || last.Reason == "" || !r.p.CompleteBy.After(r.now) {
 			t.Errorf("%+v, complete by %s; want more time", last, r.p.CompleteBy)
 		}
 	}
@@ -170,7 +170,7 @@ func TestPutBackIsRefused(t *testing.T) {
 	if !strings.Contains(r.p.Reason, never.Message) || r.p.Step("a").Error == nil || string(r.p.Request) != `{"a":1,"b":1,"c":1}` {
 		t.Errorf("reason %q, error %v, request %s", r.p.Reason, r.p.Step("a").Error, r.p.Request)
 	}
-	if last := r.p.History[len(r.p.History)-1]; last.Event != workflow.EventComplete || last.Reason != r.p.Reason {
+	if last := r.p.History[len(r.p.History)-1]; last.Transition != workflow.TransitionComplete || last.Reason != r.p.Reason {
 		t.Errorf("the history ends with %+v", last)
 	}
 	r.wantStep("a", workflow.StepSucceeded, workflow.EffectYes, 2).wantStep("b", workflow.StepSucceeded, workflow.EffectYes, 1)

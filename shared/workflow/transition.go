@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Event is what moves a transaction from one state to another. There is one
-// function per event, named like it; nothing else writes State.
+// Transition is what moves a transaction from one state to another. There is one
+// function per transition, named like it; nothing else writes State.
 //
 //	Start       Accepted                      → Running
 //	Complete    Running                       → Completed
@@ -30,40 +30,40 @@ import (
 // being undone has no cause, and its run goes on (RetryRun). And a cancel that
 // comes too late, since the world has finished what a pivot began, is taken back
 // (Resume).
-type Event string
+type Transition string
 
-// The events.
+// The transitions.
 const (
-	EventStart      Event = "Start"
-	EventComplete   Event = "Complete"
-	EventChange     Event = "Change"
-	EventExtend     Event = "Extend"
-	EventReject     Event = "Reject"
-	EventCancel     Event = "Cancel"
-	EventCompensate Event = "Compensate"
-	EventResume     Event = "Resume"
-	EventEndUndo    Event = "EndUndo"
-	EventStick      Event = "Stick"
-	EventRetryUndo  Event = "RetryUndo"
-	EventRetryRun   Event = "RetryRun"
-	EventGiveUp     Event = "GiveUp"
+	TransitionStart      Transition = "Start"
+	TransitionComplete   Transition = "Complete"
+	TransitionChange     Transition = "Change"
+	TransitionExtend     Transition = "Extend"
+	TransitionReject     Transition = "Reject"
+	TransitionCancel     Transition = "Cancel"
+	TransitionCompensate Transition = "Compensate"
+	TransitionResume     Transition = "Resume"
+	TransitionEndUndo    Transition = "EndUndo"
+	TransitionStick      Transition = "Stick"
+	TransitionRetryUndo  Transition = "RetryUndo"
+	TransitionRetryRun   Transition = "RetryRun"
+	TransitionGiveUp     Transition = "GiveUp"
 )
 
 // TransitionError is returned by a transition that the state does not allow.
 // The transaction is unchanged.
 type TransitionError struct {
-	Event Event
-	State State
-	ID    string
+	Transition Transition
+	State      State
+	ID         string
 }
 
 func (e *TransitionError) Error() string {
-	return "transaction " + e.ID + ": " + string(e.Event) + " is not allowed in state " + strconv.Quote(string(e.State))
+	return "transaction " + e.ID + ": " + string(e.Transition) + " is not allowed in state " + strconv.Quote(string(e.State))
 }
 
-func (p *Progress) move(event Event, to State, from ...State) error {
+func (p *Progress) move(transition Transition, to State, from ...State) error {
 	if !slices.Contains(from, p.State) {
-		return &TransitionError{Event: event, State: p.State, ID: p.ID}
+		return &TransitionError{Transition: transition, State: p.State, ID: p.ID}
 	}
 	p.State = to
 	return nil
@@ -71,24 +71,24 @@ func (p *Progress) move(event Event, to State, from ...State) error {
 
 // Start begins the first run.
 func (p *Progress) Start(now time.Time, completeBy time.Duration) error {
-	if err := p.move(EventStart, Running, Accepted); err != nil {
+	if err := p.move(TransitionStart, Running, Accepted); err != nil {
 		return err
 	}
 	p.StartedAt = At(now)
 	p.CompleteBy = At(now.Add(completeBy))
-	p.note(EventStart, "", "", now)
+	p.note(TransitionStart, "", "", now)
 	return nil
 }
 
 // Complete ends a run in which all steps have succeeded. A reason tells what is
 // not as its client has asked for.
 func (p *Progress) Complete(reason string, now time.Time, l Limits) error {
-	if err := p.move(EventComplete, Completed, Running); err != nil {
+	if err := p.move(TransitionComplete, Completed, Running); err != nil {
 		return err
 	}
 	p.Previous = nil
 	p.Reason = reason
-	p.note(EventComplete, "", reason, now)
+	p.note(TransitionComplete, "", reason, now)
 	p.end(now, l)
 	return nil
 }
@@ -97,7 +97,7 @@ func (p *Progress) Complete(reason string, now time.Time, l Limits) error {
 // was Completed gets a new time limit, since the old one may have passed.
 func (p *Progress) Change(now time.Time, completeBy time.Duration) error {
 	reopened := p.State == Completed
-	if err := p.move(EventChange, Running, Running, Completed); err != nil {
+	if err := p.move(TransitionChange, Running, Running, Completed); err != nil {
 		return err
 	}
 	if reopened {
@@ -107,29 +107,29 @@ func (p *Progress) Change(now time.Time, completeBy time.Duration) error {
 		p.TTL = 0
 		p.Laters = 0
 	}
-	p.note(EventChange, "", "", now)
+	p.note(TransitionChange, "", "", now)
 	return nil
 }
 
 // Extend gives a run that must not be undone more time. The caller has made sure
 // of that; reason says what it was late for.
 func (p *Progress) Extend(reason string, now, completeBy time.Time) error {
-	if err := p.move(EventExtend, Running, Running); err != nil {
+	if err := p.move(TransitionExtend, Running, Running); err != nil {
 		return err
 	}
 	p.CompleteBy = At(completeBy)
-	p.note(EventExtend, "", reason, now)
+	p.note(TransitionExtend, "", reason, now)
 	return nil
 }
 
 // Reject ends a transaction that a service, or the time limit, said no to
 // before there was anything to undo. The caller has made sure of that.
 func (p *Progress) Reject(cause Cause, reason string, now time.Time, l Limits) error {
-	if err := p.move(EventReject, Rejected, Accepted, Running); err != nil {
+	if err := p.move(TransitionReject, Rejected, Accepted, Running); err != nil {
 		return err
 	}
 	p.Cause, p.Reason = cause, reason
-	p.note(EventReject, "", reason, now)
+	p.note(TransitionReject, "", reason, now)
 	p.end(now, l)
 	return nil
 }
@@ -137,11 +137,11 @@ func (p *Progress) Reject(cause Cause, reason string, now time.Time, l Limits) e
 // Cancel ends a transaction that its client cancelled before there was
 // anything to undo. The caller has made sure of that.
 func (p *Progress) Cancel(now time.Time, l Limits) error {
-	if err := p.move(EventCancel, Cancelled, Accepted, Running); err != nil {
+	if err := p.move(TransitionCancel, Cancelled, Accepted, Running); err != nil {
 		return err
 	}
 	p.Cause = CauseCancelled
-	p.note(EventCancel, "", "", now)
+	p.note(TransitionCancel, "", "", now)
 	p.end(now, l)
 	return nil
 }
@@ -152,7 +152,7 @@ func (p *Progress) Compensate(cause Cause, reason string, now time.Time) error {
 	if cause == CauseCancelled {
 		from = append(from, Completed)
 	}
-	if err := p.move(EventCompensate, Compensating, from...); err != nil {
+	if err := p.move(TransitionCompensate, Compensating, from...); err != nil {
 		return err
 	}
 	p.Cause, p.Reason = cause, reason
@@ -162,7 +162,7 @@ func (p *Progress) Compensate(cause Cause, reason string, now time.Time) error {
 	for i := range p.Steps {
 		p.Steps[i].NotBefore = Instant{}
 	}
-	p.note(EventCompensate, "", reason, now)
+	p.note(TransitionCompensate, "", reason, now)
 	return nil
 }
 
@@ -170,13 +170,13 @@ func (p *Progress) Compensate(cause Cause, reason string, now time.Time) error {
 // own. The caller has made sure that nothing was undone; reason says why the
 // cancel came too late.
 func (p *Progress) Resume(reason string, now time.Time, completeBy time.Duration) error {
-	if err := p.move(EventResume, Running, Compensating); err != nil {
+	if err := p.move(TransitionResume, Running, Compensating); err != nil {
 		return err
 	}
 	p.Cause, p.Reason = "", ""
 	p.CompleteBy = At(now.Add(completeBy))
 	p.Laters = 0
-	p.note(EventResume, "", reason, now)
+	p.note(TransitionResume, "", reason, now)
 	return nil
 }
 
@@ -187,10 +187,10 @@ func (p *Progress) EndUndo(now time.Time, l Limits) error {
 	if p.Cause == CauseCancelled {
 		to = Cancelled
 	}
-	if err := p.move(EventEndUndo, to, Compensating); err != nil {
+	if err := p.move(TransitionEndUndo, to, Compensating); err != nil {
 		return err
 	}
-	p.note(EventEndUndo, "", "", now)
+	p.note(TransitionEndUndo, "", "", now)
 	p.end(now, l)
 	return nil
 }
@@ -199,11 +199,11 @@ func (p *Progress) EndUndo(now time.Time, l Limits) error {
 // one, so that a retry goes on with the same undoing; without one nothing is
 // being undone, and a retry goes on with the run.
 func (p *Progress) Stick(reason string, now time.Time, l Limits) error {
-	if err := p.move(EventStick, Stuck, Accepted, Running, Compensating); err != nil {
+	if err := p.move(TransitionStick, Stuck, Accepted, Running, Compensating); err != nil {
 		return err
 	}
 	p.Reason = reason
-	p.note(EventStick, "", reason, now)
+	p.note(TransitionStick, "", reason, now)
 	p.rest(now, l)
 	return nil
 }
@@ -212,13 +212,13 @@ func (p *Progress) Stick(reason string, now time.Time, l Limits) error {
 // with fresh counters. by and why go into the history. The caller raises the wake.
 func (p *Progress) RetryUndo(by, why string, now time.Time) error {
 	if p.Cause == "" {
-		return &TransitionError{Event: EventRetryUndo, State: p.State, ID: p.ID}
+		return &TransitionError{Transition: TransitionRetryUndo, State: p.State, ID: p.ID}
 	}
-	if err := p.move(EventRetryUndo, Compensating, Stuck); err != nil {
+	if err := p.move(TransitionRetryUndo, Compensating, Stuck); err != nil {
 		return err
 	}
 	p.countAnew()
-	p.note(EventRetryUndo, by, why, now)
+	p.note(TransitionRetryUndo, by, why, now)
 	return nil
 }
 
@@ -226,19 +226,19 @@ func (p *Progress) RetryUndo(by, why string, now time.Time) error {
 // stood, with time of its own, or is still to begin.
 func (p *Progress) RetryRun(by, why string, now time.Time, completeBy time.Duration) error {
 	if p.Cause != "" {
-		return &TransitionError{Event: EventRetryRun, State: p.State, ID: p.ID}
+		return &TransitionError{Transition: TransitionRetryRun, State: p.State, ID: p.ID}
 	}
 	to := Running
 	if p.StartedAt.IsZero() {
 		to = Accepted
 	}
-	if err := p.move(EventRetryRun, to, Stuck); err != nil {
+	if err := p.move(TransitionRetryRun, to, Stuck); err != nil {
 		return err
 	}
 	p.Reason = ""
 	p.CompleteBy = At(now.Add(completeBy))
 	p.countAnew()
-	p.note(EventRetryRun, by, why, now)
+	p.note(TransitionRetryRun, by, why, now)
 	return nil
 }
 
@@ -254,11 +254,11 @@ func (p *Progress) countAnew() {
 // GiveUp is an operator's end of a transaction that could not be undone; note
 // says what was done about it by hand.
 func (p *Progress) GiveUp(by, note string, now time.Time, l Limits) error {
-	if err := p.move(EventGiveUp, GivenUp, Stuck); err != nil {
+	if err := p.move(TransitionGiveUp, GivenUp, Stuck); err != nil {
 		return err
 	}
 	p.Reason = note
-	p.note(EventGiveUp, by, note, now)
+	p.note(TransitionGiveUp, by, note, now)
 	for i := range p.Operations {
 		if p.Operations[i].State == OperationPending {
 			p.Operations[i].end(OperationRefused, "an operator gave the transaction up", now)

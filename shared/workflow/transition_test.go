@@ -13,106 +13,106 @@ import (
 
 const ttl = 30 * 24 * time.Hour
 
-// allowed is the whole state machine: what each event makes of each state.
+// allowed is the whole state machine: what each transition makes of each state.
 // What is not here is an error.
-var allowed = map[workflow.Event]map[workflow.State]workflow.State{
-	workflow.EventStart:      {workflow.Accepted: workflow.Running},
-	workflow.EventComplete:   {workflow.Running: workflow.Completed},
-	workflow.EventChange:     {workflow.Running: workflow.Running, workflow.Completed: workflow.Running},
-	workflow.EventExtend:     {workflow.Running: workflow.Running},
-	workflow.EventReject:     {workflow.Accepted: workflow.Rejected, workflow.Running: workflow.Rejected},
-	workflow.EventCancel:     {workflow.Accepted: workflow.Cancelled, workflow.Running: workflow.Cancelled},
-	workflow.EventCompensate: {workflow.Running: workflow.Compensating},
-	workflow.EventResume:     {workflow.Compensating: workflow.Running},
-	workflow.EventEndUndo:    {workflow.Compensating: workflow.Compensated},
-	workflow.EventStick: {
+var allowed = map[workflow.Transition]map[workflow.State]workflow.State{
+	workflow.TransitionStart:      {workflow.Accepted: workflow.Running},
+	workflow.TransitionComplete:   {workflow.Running: workflow.Completed},
+	workflow.TransitionChange:     {workflow.Running: workflow.Running, workflow.Completed: workflow.Running},
+	workflow.TransitionExtend:     {workflow.Running: workflow.Running},
+	workflow.TransitionReject:     {workflow.Accepted: workflow.Rejected, workflow.Running: workflow.Rejected},
+	workflow.TransitionCancel:     {workflow.Accepted: workflow.Cancelled, workflow.Running: workflow.Cancelled},
+	workflow.TransitionCompensate: {workflow.Running: workflow.Compensating},
+	workflow.TransitionResume:     {workflow.Compensating: workflow.Running},
+	workflow.TransitionEndUndo:    {workflow.Compensating: workflow.Compensated},
+	workflow.TransitionStick: {
 		workflow.Accepted: workflow.Stuck, workflow.Running: workflow.Stuck, workflow.Compensating: workflow.Stuck,
 	},
-	workflow.EventRetryUndo: {workflow.Stuck: workflow.Compensating},
-	workflow.EventRetryRun:  {},
-	workflow.EventGiveUp:    {workflow.Stuck: workflow.GivenUp},
+	workflow.TransitionRetryUndo: {workflow.Stuck: workflow.Compensating},
+	workflow.TransitionRetryRun:  {},
+	workflow.TransitionGiveUp:    {workflow.Stuck: workflow.GivenUp},
 }
 
 // allowedCancelled is the same for a transaction that its client cancels.
-var allowedCancelled = map[workflow.Event]map[workflow.State]workflow.State{
-	workflow.EventCompensate: {workflow.Running: workflow.Compensating, workflow.Completed: workflow.Compensating},
-	workflow.EventEndUndo:    {workflow.Compensating: workflow.Cancelled},
+var allowedCancelled = map[workflow.Transition]map[workflow.State]workflow.State{
+	workflow.TransitionCompensate: {workflow.Running: workflow.Compensating, workflow.Completed: workflow.Compensating},
+	workflow.TransitionEndUndo:    {workflow.Compensating: workflow.Cancelled},
 }
 
 // allowedUndisturbed is the same for one that is not being undone.
-var allowedUndisturbed = map[workflow.Event]map[workflow.State]workflow.State{
-	workflow.EventRetryUndo: {},
-	workflow.EventRetryRun:  {workflow.Stuck: workflow.Running},
+var allowedUndisturbed = map[workflow.Transition]map[workflow.State]workflow.State{
+	workflow.TransitionRetryUndo: {},
+	workflow.TransitionRetryRun:  {workflow.Stuck: workflow.Running},
 }
 
-func fire(p *workflow.Progress, event workflow.Event, cause workflow.Cause) error {
+func fire(p *workflow.Progress, transition workflow.Transition, cause workflow.Cause) error {
 	now := workflowtest.Start
-	switch event {
-	case workflow.EventStart:
+	switch transition {
+	case workflow.TransitionStart:
 		return p.Start(now, time.Hour)
-	case workflow.EventComplete:
+	case workflow.TransitionComplete:
 		return p.Complete("", now, limits)
-	case workflow.EventChange:
+	case workflow.TransitionChange:
 		return p.Change(now, time.Hour)
-	case workflow.EventExtend:
+	case workflow.TransitionExtend:
 		return p.Extend("late", now, now.Add(time.Hour))
-	case workflow.EventReject:
+	case workflow.TransitionReject:
 		return p.Reject(cause, "no", now, limits)
-	case workflow.EventCancel:
+	case workflow.TransitionCancel:
 		return p.Cancel(now, limits)
-	case workflow.EventCompensate:
+	case workflow.TransitionCompensate:
 		return p.Compensate(cause, "no", now)
-	case workflow.EventResume:
+	case workflow.TransitionResume:
 		return p.Resume("too late", now, time.Hour)
-	case workflow.EventEndUndo:
+	case workflow.TransitionEndUndo:
 		return p.EndUndo(now, limits)
-	case workflow.EventStick:
+	case workflow.TransitionStick:
 		return p.Stick("no", now, limits)
-	case workflow.EventRetryUndo:
+	case workflow.TransitionRetryUndo:
 		return p.RetryUndo("ada", "the service is back", now)
-	case workflow.EventRetryRun:
+	case workflow.TransitionRetryRun:
 		return p.RetryRun("ada", "the service is back", now, time.Hour)
-	case workflow.EventGiveUp:
+	case workflow.TransitionGiveUp:
 		return p.GiveUp("ada", "done by hand", now, limits)
 	}
-	return errors.New("no such event")
+	return errors.New("no such transition")
 }
 
 func TestEveryEventInEveryState(t *testing.T) {
 	for _, tc := range []struct {
 		cause   workflow.Cause
-		allowed map[workflow.Event]map[workflow.State]workflow.State
+		allowed map[workflow.Transition]map[workflow.State]workflow.State
 	}{
 		{workflow.CauseFailed, allowed}, {workflow.CauseExpired, allowed}, {workflow.CauseCancelled, allowedCancelled},
 		{"", allowedUndisturbed},
 	} {
-		for event := range allowed {
+		for transition := range allowed {
 			for _, state := range workflow.States {
 				table := tc.allowed
-				if table[event] == nil {
+				if table[transition] == nil {
 					table = allowed // the cause makes no difference
 				}
-				to, ok := table[event][state]
-				t.Run(string(tc.cause)+" "+string(event)+" in "+string(state), func(t *testing.T) {
-					checkEvent(t, event, tc.cause, state, to, ok)
+				to, ok := table[transition][state]
+				t.Run(string(tc.cause)+" "+string(transition)+" in "+string(state), func(t *testing.T) {
+					checkTransition(t, transition, tc.cause, state, to, ok)
 				})
 			}
 		}
 	}
 }
 
-func checkEvent(t *testing.T, event workflow.Event, cause workflow.Cause, from, to workflow.State, ok bool) {
+func checkTransition(t *testing.T, transition workflow.Transition, cause workflow.Cause, from, to workflow.State, ok bool) {
 	p := workflowtest.FullProgress("t")
 	p.State, p.Cause = from, cause
 	before := p.Clone()
-	err := fire(p, event, cause)
+	err := fire(p, transition, cause)
 	if !ok {
 		var illegal *workflow.TransitionError
-		if !errors.As(err, &illegal) || illegal.Event != event || illegal.State != from {
+		if !errors.As(err, &illegal) || illegal.Transition != transition || illegal.State != from {
 			t.Errorf("error %v, want a TransitionError", err)
 		}
 		if diff := cmp.Diff(before, p); diff != "" {
-			t.Errorf("a refused event changed the document (-before +after):\n%s", diff)
+			t.Errorf("a refused transition changed the document (-before +after):\n%s", diff)
 		}
 		return
 	}

@@ -102,7 +102,7 @@ func (w *world) checkGrounded(f *trial.Findings) {
 func checkTakenBack(p *workflow.Progress, r *record.Record[drone.Assignment], f *trial.Findings) {
 	resumed, refused := 0, 0
 	for _, e := range p.History {
-		if e.Event == workflow.EventResume {
+		if e.Transition == workflow.TransitionResume {
 			resumed++
 		}
 	}

@@ -374,7 +374,7 @@ func (h *history) strandedChange(p *workflow.Progress) bool {
 	changed := slices.ContainsFunc(p.Operations, func(op workflow.OperationRecord) bool {
 		return op.Kind == workflow.OperationReschedule && op.State == workflow.OperationRefused && op.Revision > 0
 	})
-	completed := slices.ContainsFunc(p.History, func(e workflow.Entry) bool { return e.Event == workflow.EventComplete })
+	completed := slices.ContainsFunc(p.History, func(e workflow.StateChange) bool { return e.Transition == workflow.TransitionComplete })
 	return p.Cause == workflow.CauseFailed && changed && !completed && refusal != nil && refusal.Message == "it has happened as it was"
 }
 

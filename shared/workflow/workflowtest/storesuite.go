@@ -290,9 +290,9 @@ func FullProgress(id string) *workflow.Progress {
 				Change: json.RawMessage(`{"nights":4}`), Bytes: 12, Revision: 2, AcceptedAt: at, EndedAt: at},
 			{ID: "op-3", Kind: workflow.OperationCancel, State: workflow.OperationPending, Caller: "caller-2", Revision: 2, AcceptedAt: at},
 		},
-		History: []workflow.Entry{
-			{At: at, Event: workflow.EventStart, State: workflow.Running},
-			{At: at, Event: workflow.EventRetryUndo, State: workflow.Compensating, Reason: "the service is back", By: "ada"},
+		History: []workflow.StateChange{
+			{At: at, Transition: workflow.TransitionStart, State: workflow.Running},
+			{At: at, Transition: workflow.TransitionRetryUndo, State: workflow.Compensating, Reason: "the service is back", By: "ada"},
 		},
 		Outbox: workflow.Outbox{
 			Notices: []workflow.Notice{{Number: 2, State: workflow.Stuck, Cause: workflow.CauseCancelled, Reason: "no answer", Revision: 2, At: at}},

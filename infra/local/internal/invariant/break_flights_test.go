@@ -110,9 +110,9 @@ func pickedUpBeforeTheUndo(r *record.Record[drone.Assignment]) {
 // picked up.
 func takeBack(s *scene, id string) {
 	p := transaction(s, id)
-	for _, e := range []workflow.Entry{
-		{Event: workflow.EventCompensate, State: workflow.Compensating}, {Event: workflow.EventResume, State: workflow.Running},
-		{Event: workflow.EventComplete, State: workflow.Completed},
+	for _, e := range []workflow.StateChange{
+		{Transition: workflow.TransitionCompensate, State: workflow.Compensating}, {Transition: workflow.TransitionResume, State: workflow.Running},
+		{Transition: workflow.TransitionComplete, State: workflow.Completed},
 	} {
 		e.At = p.EndedAt
 		p.History = append(p.History, e)

@@ -7,22 +7,22 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// leads are the states that an event may lead from, and to. It says again what
+// leads are the states that a transition may lead from, and to. It says again what
 // the workflow's transitions say, so that neither goes wrong unseen.
-var leads = map[workflow.Event]struct{ from, to []workflow.State }{
-	workflow.EventStart:      {states(workflow.Accepted), states(workflow.Running)},
-	workflow.EventComplete:   {states(workflow.Running), states(workflow.Completed)},
-	workflow.EventChange:     {states(workflow.Running, workflow.Completed), states(workflow.Running)},
-	workflow.EventReject:     {states(workflow.Accepted, workflow.Running), states(workflow.Rejected)},
-	workflow.EventCancel:     {states(workflow.Accepted, workflow.Running), states(workflow.Cancelled)},
-	workflow.EventCompensate: {states(workflow.Running, workflow.Completed), states(workflow.Compensating)},
-	workflow.EventExtend:     {states(workflow.Running), states(workflow.Running)},
-	workflow.EventResume:     {states(workflow.Compensating), states(workflow.Running)},
-	workflow.EventEndUndo:    {states(workflow.Compensating), states(workflow.Compensated, workflow.Cancelled)},
-	workflow.EventStick:      {states(workflow.Accepted, workflow.Running, workflow.Compensating), states(workflow.Stuck)},
-	workflow.EventRetryUndo:  {states(workflow.Stuck), states(workflow.Compensating)},
-	workflow.EventRetryRun:   {states(workflow.Stuck), states(workflow.Accepted, workflow.Running)},
-	workflow.EventGiveUp:     {states(workflow.Stuck), states(workflow.GivenUp)},
+var leads = map[workflow.Transition]struct{ from, to []workflow.State }{
+	workflow.TransitionStart:      {states(workflow.Accepted), states(workflow.Running)},
+	workflow.TransitionComplete:   {states(workflow.Running), states(workflow.Completed)},
+	workflow.TransitionChange:     {states(workflow.Running, workflow.Completed), states(workflow.Running)},
+	workflow.TransitionReject:     {states(workflow.Accepted, workflow.Running), states(workflow.Rejected)},
+	workflow.TransitionCancel:     {states(workflow.Accepted, workflow.Running), states(workflow.Cancelled)},
+	workflow.TransitionCompensate: {states(workflow.Running, workflow.Completed), states(workflow.Compensating)},
+	workflow.TransitionExtend:     {states(workflow.Running), states(workflow.Running)},
+	workflow.TransitionResume:     {states(workflow.Compensating), states(workflow.Running)},
+	workflow.TransitionEndUndo:    {states(workflow.Compensating), states(workflow.Compensated, workflow.Cancelled)},
+	workflow.TransitionStick:      {states(workflow.Accepted, workflow.Running, workflow.Compensating), states(workflow.Stuck)},
+	workflow.TransitionRetryUndo:  {states(workflow.Stuck), states(workflow.Compensating)},
+	workflow.TransitionRetryRun:   {states(workflow.Stuck), states(workflow.Accepted, workflow.Running)},
+	workflow.TransitionGiveUp:     {states(workflow.Stuck), states(workflow.GivenUp)},
 }
 
 func states(all ...workflow.State) []workflow.State { return all }
@@ -56,9 +56,9 @@ func checkHistory(x *index, f *trial.Findings) {
 func checkWay(p *workflow.Progress, f *trial.Findings) {
 	at := workflow.Accepted
 	for _, e := range p.History {
-		way, known := leads[e.Event]
+		way, known := leads[e.Transition]
 		if !known || !slices.Contains(way.from, at) || !slices.Contains(way.to, e.State) {
-			f.Broken(p.ID, "history", "%s has led from %s to %s", e.Event, at, e.State)
+			f.Broken(p.ID, "history", "%s has led from %s to %s", e.Transition, at, e.State)
 		}
 		at = e.State
 	}

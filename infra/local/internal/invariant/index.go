@@ -206,8 +206,8 @@ func (x *index) excused(p *workflow.Progress) bool {
 	case workflow.Stuck:
 		return x.UndoRefused[p.ID] || x.irrevocable(p)
 	case workflow.GivenUp:
-		return slices.ContainsFunc(p.History, func(e workflow.Entry) bool {
-			return e.Event == workflow.EventGiveUp && e.By != ""
+		return slices.ContainsFunc(p.History, func(e workflow.StateChange) bool {
+			return e.Transition == workflow.TransitionGiveUp && e.By != ""
 		})
 	}
 	return false

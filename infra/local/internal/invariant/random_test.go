@@ -260,7 +260,7 @@ var corruptions = []corruption{
 	{"another line in a history", func(s *scene, n int) bool {
 		p := at(s.Transactions, n)
 		e := at(p.History, n)
-		e.Event = workflow.EventRetryUndo
+		e.Transition = workflow.TransitionRetryUndo
 		return e.State != workflow.Compensating
 	}},
 	{"a dead letter in quarantine", func(s *scene, n int) bool {

@@ -67,7 +67,7 @@ func (x *index) story(id string) []string {
 			add("operation %s: %s %s at %s %s", o.ID, o.Kind, o.State, stamp(o.EndedAt.Time), o.Reason)
 		}
 		for _, e := range p.History {
-			add("%s %s → %s %s %s", stamp(e.At.Time), e.Event, e.State, e.By, e.Reason)
+			add("%s %s → %s %s %s", stamp(e.At.Time), e.Transition, e.State, e.By, e.Reason)
 		}
 	}
 	for _, o := range x.Outside {

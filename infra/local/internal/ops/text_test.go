@@ -34,12 +34,12 @@ func stuckStory() operate.Story {
 				{ID: "o-1", Kind: workflow.OperationStart, State: workflow.OperationRefused, Reason: "delivery: no", AcceptedAt: at(0), EndedAt: at(200)},
 				{ID: "o-2", Kind: workflow.OperationCancel, State: workflow.OperationPending, AcceptedAt: at(300)},
 			},
-			History: []workflow.Entry{
-				{At: at(10), Event: workflow.EventStart, State: workflow.Running},
-				{At: at(200), Event: workflow.EventCompensate, State: workflow.Compensating, Reason: "delivery: no"},
-				{At: at(250), Event: workflow.EventStick, State: workflow.Stuck, Reason: "first"},
-				{At: at(340), Event: workflow.EventRetryUndo, State: workflow.Compensating, By: "ada", Reason: "again\x1b[2J"},
-				{At: at(350), Event: workflow.EventStick, State: workflow.Stuck, Reason: "undo of drone refused: it is in the air"},
+			History: []workflow.StateChange{
+				{At: at(10), Transition: workflow.TransitionStart, State: workflow.Running},
+				{At: at(200), Transition: workflow.TransitionCompensate, State: workflow.Compensating, Reason: "delivery: no"},
+				{At: at(250), Transition: workflow.TransitionStick, State: workflow.Stuck, Reason: "first"},
+				{At: at(340), Transition: workflow.TransitionRetryUndo, State: workflow.Compensating, By: "ada", Reason: "again\x1b[2J"},
+				{At: at(350), Transition: workflow.TransitionStick, State: workflow.Stuck, Reason: "undo of drone refused: it is in the air"},
 			},
 		},
 		Remaining: []operate.Remaining{

@@ -29,7 +29,7 @@ func timeline(s operate.Story) []event {
 		add(o.AcceptedAt, "operation %s (%s) was accepted", line(o.ID), o.Kind)
 	}
 	for _, e := range p.History {
-		if e.Event == workflow.EventStart {
+		if e.Transition == workflow.TransitionStart {
 			add(e.At, "%s", became(e))
 		}
 	}
@@ -43,7 +43,7 @@ func timeline(s operate.Story) []event {
 		addEntry(add, e)
 	}
 	for _, e := range p.History {
-		if e.Event != workflow.EventStart {
+		if e.Transition != workflow.TransitionStart {
 			add(e.At, "%s", became(e))
 		}
 	}
@@ -51,8 +51,8 @@ func timeline(s operate.Story) []event {
 	return events
 }
 
-func became(e workflow.Entry) string {
-	text := fmt.Sprintf("%s (%s)%s", e.State, e.Event, because("", e.Reason))
+func became(e workflow.StateChange) string {
+	text := fmt.Sprintf("%s (%s)%s", e.State, e.Transition, because("", e.Reason))
 	if e.By != "" {
 		text += " [by " + line(e.By) + "]"
 	}

@@ -103,7 +103,7 @@ var workflows = []mutant.Mutant{
 	{
 		Name: "reopened-with-a-lifetime", Breaks: "A Completed transaction that is changed still goes when its time is over.",
 		File:   "shared/workflow/transition.go",
-		Before: "p.EndedAt = Instant{}\n\t\tp.TTL = 0\n\t\tp.Laters = 0\n\t}\n\tp.note(EventChange", After: "p.EndedAt = Instant{}\n\t\tp.Laters = 0\n\t}\n\tp.note(EventChange",
+		Before: "p.EndedAt = Instant{}\n\t\tp.TTL = 0\n\t\tp.Laters = 0\n\t}\n\tp.note(TransitionChange", After: "p.EndedAt = Instant{}\n\t\tp.Laters = 0\n\t}\n\tp.note(TransitionChange",
 		Tests: in("./shared/workflow"),
 	},
 	{
