@@ -3,8 +3,10 @@ package trial
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/fabrikam/drone-delivery/shared/facade"
 	"github.com/fabrikam/drone-delivery/shared/orders"
 	"github.com/fabrikam/drone-delivery/shared/orders/payment"
 	"github.com/fabrikam/drone-delivery/shared/orders/stock"
@@ -46,11 +48,25 @@ func rules(s *trial.Stored) ([]trial.Rule, error) {
 	}, nil
 }
 
-// stuck reports whether an order is left to an operator: what a step had half done
-// may wait there for its undo.
-func (w *world) stuck(id string) bool {
+// mayStand reports whether something of a step may be there for an order: it was
+// completed, or it is left to an operator, who reads in it that this step is not
+// undone. Of one that is still open, others tell.
+func (w *world) mayStand(id, step string) bool {
 	p := w.orders[id]
-	return p != nil && p.State == workflow.Stuck
+	switch {
+	case p == nil:
+		return false
+	case p.State == workflow.Stuck || p.State == workflow.GivenUp:
+		s := p.Step(step)
+		return s != nil && s.State != workflow.StepUndone && s.Effect != workflow.EffectNo
+	}
+	return p.State == workflow.Completed || !p.Rests()
+}
+
+// half reports whether that may be half of what the step does: what its backend was
+// about when nobody came again.
+func (w *world) half(id, step string) bool {
+	return w.mayStand(id, step) && w.orders[id].State != workflow.Completed
 }
 
 // checkStock compares items and reservations, both ways round.
@@ -62,7 +78,11 @@ func (w *world) checkStock(f *trial.Findings) {
 		for _, h := range item.Holds {
 			sum += h.Quantity
 			held[h.TransactionID] += h.Quantity
-			if r := w.reservations[h.TransactionID]; !w.stuck(h.TransactionID) && (r == nil || !r.Live() || r.Content.Item != item.ID) {
+			r := w.reservations[h.TransactionID]
+			switch reserved := r != nil && r.Live() && r.Content.Item == item.ID; {
+			case !w.mayStand(h.TransactionID, orders.StepStock):
+				f.Broken(h.TransactionID, "kept for nobody", "%d of %s are kept for it, which is no order that has any", h.Quantity, item.ID)
+			case !reserved && !w.half(h.TransactionID, orders.StepStock):
 				f.Broken(h.TransactionID, "kept for nobody", "%d of %s are kept for it, and it has no reservation of that", h.Quantity, item.ID)
 			}
 		}
@@ -71,7 +91,7 @@ func (w *world) checkStock(f *trial.Findings) {
 		}
 	}
 	for id, r := range trial.Sorted(w.reservations) {
-		if r.Live() && held[id] != r.Content.Quantity {
+		if r.Live() && held[id] != r.Content.Quantity && !(held[id] > 0 && w.half(id, orders.StepStock)) {
 			f.Broken(id, "not kept", "it has reserved %d of %s, and %d are kept for it", r.Content.Quantity, r.Content.Item, held[id])
 		}
 	}
@@ -87,14 +107,13 @@ func (w *world) checkMoney(f *trial.Findings) {
 		if len(c.Refunds) > 1 {
 			f.Broken(id, "refunded twice", "charge %s has the refunds %v", c.ID, c.Refunds)
 		}
-		if !c.Declined && len(c.Refunds) == 0 {
+		if !c.Declined && len(c.Refunds) == 0 && !w.open(&c) {
 			standing[id] = append(standing[id], c)
 		}
 	}
 	for id, charges := range trial.Sorted(standing) {
-		p := w.payments[id]
-		if !w.stuck(id) && (p == nil || !p.Live()) {
-			f.Broken(id, "charged for nothing", "charge %s of %d stands, and there is no payment", charges[0].ID, charges[0].Cents)
+		if p := w.payments[id]; p == nil || !p.Live() || !w.mayStand(id, orders.StepPayment) {
+			f.Broken(id, "charged for nothing", "charge %s of %d stands, and there is no payment of an order that has one", charges[0].ID, charges[0].Cents)
 		}
 	}
 	for id, p := range trial.Sorted(w.payments) {
@@ -114,6 +133,16 @@ func (w *world) checkMoney(f *trial.Findings) {
 			w.checkPrice(id, p, f)
 		}
 	}
+}
+
+// open reports whether a charge waits for its undo where it can be found: its order
+// is left to an operator, and the payment's record has the post that made it.
+func (w *world) open(c *Charge) bool {
+	id := transactionOf(c)
+	p := w.payments[id]
+	return p != nil && w.half(id, orders.StepPayment) && slices.ContainsFunc(p.Content.Open, func(o facade.Post[payment.Ask, payment.Charge]) bool {
+		return fmt.Sprintf("%s/%d", id, o.Revision) == c.Key
+	})
 }
 
 // checkPrice wants a completed order to have paid what it has.

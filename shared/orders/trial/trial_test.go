@@ -228,3 +228,65 @@ func TestEffectsTellWhatWasAsked(t *testing.T) {
 		}
 	}
 }
+
+// Ensure an order that is left to an operator may keep what it says itself is not
+// undone, and nothing else: neither what it says is undone, nor a charge that its
+// payment's record does not have.
+func TestWhatAStuckOrderKeeps(t *testing.T) {
+	const id = "plain-0"
+	refused := workflow.StepProgress{State: workflow.StepSucceeded, Effect: workflow.EffectYes}
+	unsure := workflow.StepProgress{State: workflow.StepStarted, Effect: workflow.EffectMaybe}
+	undone := workflow.StepProgress{State: workflow.StepUndone, Effect: workflow.EffectYes}
+	never := workflow.StepProgress{State: workflow.StepPending, Effect: workflow.EffectNo}
+	// The payment's answer was lost: its record has no more than the intent, or not even that.
+	unanswered := func(s *trial.Stored, intent bool) {
+		for i := range s.Records["payments"] {
+			r := &s.Records["payments"][i]
+			var content payment.Content
+			if r.ID != id || json.Unmarshal(r.Content, &content) != nil {
+				continue
+			}
+			var left payment.Content
+			if content.Current.Given = nil; intent {
+				left.Open = append(left.Open, content.Current)
+			}
+			r.TransactionID = ""
+			r.Content, _ = json.Marshal(left) // it was read from JSON
+		}
+	}
+	// The reservation's answer was lost: the item has the hold alone.
+	unreserved := func(s *trial.Stored) {
+		s.Records["reservations"] = slices.DeleteFunc(s.Records["reservations"], func(r record.Record[json.RawMessage]) bool { return r.ID == id })
+	}
+	for name, c := range map[string]struct {
+		stock, payment workflow.StepProgress
+		change         func(*trial.Stored)
+		want           []string
+	}{
+		"its undo is refused":           {refused, refused, nil, nil},
+		"money that counts as undone":   {refused, undone, nil, []string{"money: charged for nothing " + id}},
+		"money of a step never taken":   {refused, never, nil, []string{"money: charged for nothing " + id}},
+		"stock that counts as undone":   {undone, refused, nil, []string{"stock: kept for nobody " + id}},
+		"an intent is left":             {refused, unsure, func(s *trial.Stored) { unanswered(s, true) }, nil},
+		"no intent is left":             {refused, unsure, func(s *trial.Stored) { unanswered(s, false) }, []string{"money: charged for nothing " + id}},
+		"an intent that counts as none": {refused, never, func(s *trial.Stored) { unanswered(s, true) }, []string{"money: charged for nothing " + id}},
+		"a hold is left":                {unsure, refused, unreserved, nil},
+		"a hold that counts as undone":  {undone, refused, unreserved, []string{"stock: kept for nobody " + id}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sampled(t).at()
+			c.stock.Name, c.payment.Name = orders.StepStock, orders.StepPayment
+			for i := range s.Transactions {
+				if p := &s.Transactions[i]; p.ID == id {
+					p.State, p.Steps = workflow.Stuck, []workflow.StepProgress{c.stock, c.payment}
+				}
+			}
+			if c.change != nil {
+				c.change(s)
+			}
+			if got := found(t, s); !slices.Equal(got, c.want) {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+		})
+	}
+}
