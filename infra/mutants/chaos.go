@@ -19,20 +19,24 @@ import (
 // chaosAll tries the mutants with runs of chaos, one after the other: a run uses
 // the whole machine.
 func (b *bench) chaosAll(ctx context.Context, mutants []mutant.Mutant, seeds int) ([]result, error) {
-	plain := filepath.Join(b.work, "local")
-	if err := b.buildLocal(ctx, plain, ""); err != nil {
-		return nil, err
-	}
 	var results []result
-	sound := map[string]error{} // by flags
+	plain := map[string]string{} // the local runtime, by business
+	sound := map[string]error{}  // by business and flags
 	for _, m := range mutants {
-		flags := strings.Join(m.Chaos, " ")
-		if _, tried := sound[flags]; !tried {
-			sound[flags] = b.soundChaos(ctx, plain, m.Chaos)
+		if plain[m.Business] == "" {
+			path := filepath.Join(b.work, fmt.Sprintf("local-%d", len(plain)))
+			if err := b.buildLocal(ctx, path, m.Business); err != nil {
+				return nil, err
+			}
+			plain[m.Business] = path
 		}
-		r, err := result{mutant: m, chaos: true}, sound[flags]
+		local, run := plain[m.Business], strings.Join(append([]string{m.Business}, m.Chaos...), " ")
+		if _, tried := sound[run]; !tried {
+			sound[run] = b.soundChaos(ctx, local, m)
+		}
+		r, err := result{mutant: m, chaos: true}, sound[run]
 		if err == nil {
-			r, err = b.chaos(ctx, m, plain, seeds)
+			r, err = b.chaos(ctx, m, local, seeds)
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -46,12 +50,12 @@ func (b *bench) chaosAll(ctx context.Context, mutants []mutant.Mutant, seeds int
 	return results, nil
 }
 
-// soundChaos returns an error if a run without any fault breaks a promise: then
-// nothing can be told by such runs.
-func (b *bench) soundChaos(ctx context.Context, local string, flags []string) error {
+// soundChaos returns an error if a run like the mutant's, without any fault, breaks a
+// promise: then nothing can be told by such runs.
+func (b *bench) soundChaos(ctx context.Context, local string, m mutant.Mutant) error {
 	dir := filepath.Join(b.work, "sound")
 	defer os.RemoveAll(dir)
-	report, err := b.runChaos(ctx, local, os.Environ(), dir, 1, flags)
+	report, err := b.runChaos(ctx, local, overlaid(m.Business), dir, 1, m.Chaos)
 	if err != nil {
 		return fmt.Errorf("chaos without a mutant: %w", err)
 	}
@@ -59,6 +63,14 @@ func (b *bench) soundChaos(ctx context.Context, local string, flags []string) er
 		return fmt.Errorf("chaos without a mutant breaks %s", strings.Join(broken, ", "))
 	}
 	return nil
+}
+
+// overlaid is the environment in which every build has an overlay, "" for none.
+func overlaid(overlay string) []string {
+	if overlay == "" {
+		return os.Environ()
+	}
+	return append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 }
 
 // buildLocal builds the local runtime, with the clients and the checker of chaos.
@@ -80,9 +92,9 @@ func (b *bench) chaos(ctx context.Context, m mutant.Mutant, local string, seeds 
 	if err != nil {
 		return r, err
 	}
-	env := append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	env := overlaid(overlay)
 	if m.InRuntime() {
-		env = os.Environ()
+		env = overlaid(m.Business)
 		local = filepath.Join(b.work, m.Name, "local")
 		if err := b.buildLocal(ctx, local, overlay); err != nil {
 			return r, fmt.Errorf("mutant %s: %w", m.Name, err)

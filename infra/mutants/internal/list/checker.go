@@ -7,24 +7,28 @@ import (
 )
 
 // blinded are the checker's rules, those of every business and those of the
-// delivery's, each of which looks and then finds nothing.
+// delivery's and of orders, each of which looks and then finds nothing.
 func blinded() []mutant.Mutant {
 	var all []mutant.Mutant
-	blind := func(rule, file, before, after string) {
+	blind := func(rule, file, before, after, tests, run string) {
 		all = append(all, mutant.Mutant{
 			Name: "blind-for-" + strings.ToLower(rule), Breaks: "The rule check" + rule + " finds nothing.", File: file,
 			Before: before, After: after + "f.Violations = f.Violations[:0] }},",
-			Tests: in("./infra/local/internal/invariant"), Run: "^TestBrokenSnapshots$",
+			Tests: in(tests), Run: run,
 		})
 	}
+	const everywhere, snapshots = "./infra/local/internal/invariant", "^TestBrokenSnapshots$"
 	for _, rule := range []string{
 		"Accepted", "Operations", "Unanswered", "Requests", "History", "Completed", "Contents", "Undone", "Owned",
 		"Journals", "Quarantine", "DeadLetters", "Wakes", "Leases", "Lifetimes", "Notices", "Sizes", "Room",
 	} {
-		blind(rule, "infra/local/internal/invariant/check.go", ", check"+rule+"},", ", func(x *index, f *trial.Findings) { check"+rule+"(x, f); ")
+		blind(rule, "infra/local/internal/invariant/check.go", ", check"+rule+"},", ", func(x *index, f *trial.Findings) { check"+rule+"(x, f); ", everywhere, snapshots)
 	}
 	for _, rule := range []string{"Customers", "Carriers", "Confirmed", "Schedules", "Flights", "Packages", "Grounded", "Drones"} {
-		blind(rule, "shared/delivery/trial/world.go", "Check: w.check"+rule+"},", "Check: func(f *trial.Findings) { w.check"+rule+"(f); ")
+		blind(rule, "shared/delivery/trial/world.go", "Check: w.check"+rule+"},", "Check: func(f *trial.Findings) { w.check"+rule+"(f); ", everywhere, snapshots)
+	}
+	for _, rule := range []string{"Stock", "Money"} {
+		blind(rule, "shared/orders/trial/rules.go", "Check: w.check"+rule+"},", "Check: func(f *trial.Findings) { w.check"+rule+"(f); ", "./shared/orders/trial", "^TestBreaksAreFound$")
 	}
 	return all
 }

@@ -56,11 +56,11 @@ func TestMutantsApply(t *testing.T) {
 }
 
 // invariants are the names of the invariants of chaos, as the checker and the
-// delivery's trial list them, with the functions that check them.
+// trials list them, with the functions that check them.
 func invariants(t *testing.T) map[string]string {
 	t.Helper()
 	names := map[string]string{}
-	for _, path := range []string{"infra/local/internal/invariant/check.go", "shared/delivery/trial/world.go"} {
+	for _, path := range []string{"infra/local/internal/invariant/check.go", "shared/delivery/trial/world.go", "shared/orders/trial/rules.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path), nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func invariants(t *testing.T) map[string]string {
 			return true
 		})
 	}
-	if names["accepted"] == "" || names["flights"] == "" {
+	if names["accepted"] == "" || names["flights"] == "" || names["money"] == "" {
 		t.Fatal("the invariants are listed in another way")
 	}
 	return names

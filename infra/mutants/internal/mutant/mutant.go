@@ -31,6 +31,9 @@ type Mutant struct {
 	// "" if it breaks none. Chaos are flags with which a run of chaos meets it soon.
 	Invariant string
 	Chaos     []string
+	// Business is the overlay of the business that these runs are of, relative to the
+	// project's root; "" for the one that is shipped.
+	Business string
 }
 
 // Area is the folder of the file, which says whose fault it is.
@@ -53,8 +56,8 @@ func (m Mutant) Change(source string) (string, error) {
 }
 
 // Overlay writes the changed copy and the go command's overlay into dir, which is
-// the mutant's own, and returns the path of the overlay. root is the project's,
-// absolute.
+// the mutant's own, and returns the path of the overlay. What is built with it is of
+// the mutant's Business. root is the project's, absolute.
 func (m Mutant) Overlay(root, dir string) (string, error) {
 	file := filepath.Join(root, filepath.FromSlash(m.File))
 	source, err := os.ReadFile(file)
@@ -66,7 +69,12 @@ func (m Mutant) Overlay(root, dir string) (string, error) {
 		return "", err
 	}
 	copied, overlay := filepath.Join(dir, path.Base(m.File)), filepath.Join(dir, "overlay.json")
-	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: copied}})
+	replace, err := m.business(root)
+	if err != nil {
+		return "", fmt.Errorf("mutant %s: %w", m.Name, err)
+	}
+	replace[file] = copied
+	content, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		return "", fmt.Errorf("mutant %s: %w", m.Name, err)
 	}
@@ -77,4 +85,25 @@ func (m Mutant) Overlay(root, dir string) (string, error) {
 		return "", fmt.Errorf("mutant %s: %w", m.Name, err)
 	}
 	return overlay, nil
+}
+
+// business returns what the overlay of the mutant's Business replaces, by absolute
+// paths.
+func (m Mutant) business(root string) (map[string]string, error) {
+	replace := map[string]string{}
+	if m.Business == "" {
+		return replace, nil
+	}
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.Business)))
+	if err != nil {
+		return nil, err
+	}
+	var overlay struct{ Replace map[string]string }
+	if err := json.Unmarshal(data, &overlay); err != nil {
+		return nil, fmt.Errorf("read %s: %w", m.Business, err)
+	}
+	for file, by := range overlay.Replace {
+		replace[filepath.Join(root, filepath.FromSlash(file))] = filepath.Join(root, filepath.FromSlash(by))
+	}
+	return replace, nil
 }
