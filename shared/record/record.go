@@ -24,7 +24,7 @@ type Record[T any] struct {
 	Content T `json:"content,omitzero"`
 	// Journal has MaxEntries at most: the latest, and the one that says since when
 	// the content is there.
-	Journal []Entry `json:"journal,omitempty"`
+	Journal []JournalEntry `json:"journal,omitempty"`
 	// Tombstones are the latest MaxTombstones, oldest first. Beside is until when
 	// there may be older ones in documents of their own (see TombstoneID); zero if
 	// there never were any.
@@ -53,8 +53,8 @@ const (
 	Deleted Change = "deleted"
 )
 
-// Entry is one change in the journal, written together with the change.
-type Entry struct {
+// JournalEntry is one change in the journal, written together with the change.
+type JournalEntry struct {
 	Seq           int       `json:"seq"` // 1 for the first, +1 for each
 	Change        Change    `json:"change"`
 	TransactionID string    `json:"transactionId"`
@@ -86,7 +86,7 @@ func (r *Record[T]) Buried(transactionID string) (time.Time, bool) {
 
 // Story returns the entries of the live or last content, from the one that
 // created it on. Nil if there never was one or the journal has forgotten.
-func (r *Record[T]) Story() []Entry {
+func (r *Record[T]) Story() []JournalEntry {
 	for i := len(r.Journal) - 1; i >= 0; i-- {
 		if r.Journal[i].Change == Created {
 			return r.Journal[i:]

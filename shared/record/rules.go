@@ -92,7 +92,7 @@ func (r *Record[T]) note(by By, change Change, hash string, now time.Time) {
 	if n := len(r.Journal); n > 0 {
 		seq = r.Journal[n-1].Seq + 1
 	}
-	r.Journal = append(r.Journal, Entry{
+	r.Journal = append(r.Journal, JournalEntry{
 		Seq: seq, Change: change, TransactionID: by.TransactionID, OperationID: by.OperationID,
 		Revision: by.Revision, Hash: hash, At: now.UTC(),
 	})
@@ -111,7 +111,7 @@ func (r *Record[T]) Prune(now time.Time, retention time.Duration) {
 		}
 	}
 	r.Tombstones = stones
-	entries := make([]Entry, 0, len(r.Journal))
+	entries := make([]JournalEntry, 0, len(r.Journal))
 	for i, e := range r.Journal {
 		live := r.Live() && e.TransactionID == r.TransactionID
 		if live || e.At.After(horizon) || i == len(r.Journal)-1 {

@@ -133,7 +133,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func changes(journal []Entry) []Change {
+func changes(journal []JournalEntry) []Change {
 	var out []Change
 	for _, e := range journal {
 		out = append(out, e.Change)
@@ -143,7 +143,7 @@ func changes(journal []Entry) []Change {
 
 func TestJournalTellsWhatHappened(t *testing.T) {
 	r := made(t, put("a", 1, "x"), put("a", 1, "x"), put("a", 3, "y"), del("a"), del("a"))
-	want := []Entry{
+	want := []JournalEntry{
 		{1, Created, "a", "op-a", 1, "x", start},
 		{2, Changed, "a", "op-a", 3, "y", start.Add(2 * time.Second)},
 		{3, Deleted, "a", "op-a", 3, "y", start.Add(3 * time.Second)},

@@ -60,7 +60,7 @@ func (w *world) checkHold(d drone.Drone, h drone.Hold, f *trial.Findings) {
 	}
 	// A change drops the time of the flight before it once it is confirmed, unless
 	// the process died in between: then there are both.
-	changed := slices.ContainsFunc(r.Journal, func(e record.Entry) bool { return e.Change == record.Changed })
+	changed := slices.ContainsFunc(r.Journal, func(e record.JournalEntry) bool { return e.Change == record.Changed })
 	flight := r.Content.Flight
 	if fits := h.From <= flight.DepartAt.UnixMilli() && h.Until == flight.ArriveAt.UnixMilli(); !fits && !changed {
 		f.Broken(h.TransactionID, "held for another time", "drone %s from %s until %s, its flight is from %s to %s",

@@ -23,7 +23,7 @@ func (w *world) assigned(visit func(id string, r *record.Record[drone.Assignment
 
 // entryOf returns the last entry of that kind that a transaction has in a
 // journal, nil if there is none.
-func entryOf(journal []record.Entry, change record.Change, transactionID string) *record.Entry {
+func entryOf(journal []record.JournalEntry, change record.Change, transactionID string) *record.JournalEntry {
 	for i := len(journal) - 1; i >= 0; i-- {
 		if e := &journal[i]; e.Change == change && e.TransactionID == transactionID {
 			return e

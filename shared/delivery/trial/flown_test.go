@@ -51,12 +51,12 @@ func TestOneFlightForAPackage(t *testing.T) {
 func (h flown) assignment(transactionID, packageID string) record.Record[drone.Assignment] {
 	at := func(minute int) time.Time { return time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC) }
 	r := record.Record[drone.Assignment]{ID: transactionID, TransactionID: transactionID,
-		Journal: []record.Entry{{Change: record.Created, TransactionID: transactionID, At: at(h.made)}}}
+		Journal: []record.JournalEntry{{Change: record.Created, TransactionID: transactionID, At: at(h.made)}}}
 	r.Content.PackageDetail.ID = packageID
 	r.Content.Flight = drone.Flight{DroneID: "d", Zone: "z", DepartAt: at(h.depart), PickupAt: at(h.depart), ArriveAt: at(h.arrive)}
 	if h.undone != 0 {
 		r.TransactionID = ""
-		r.Journal = append(r.Journal, record.Entry{Change: record.Deleted, TransactionID: transactionID, At: at(h.undone)})
+		r.Journal = append(r.Journal, record.JournalEntry{Change: record.Deleted, TransactionID: transactionID, At: at(h.undone)})
 	}
 	return r
 }

@@ -71,7 +71,7 @@ var ofEffects = []breakage{
 	{"undone", "half done", "heavy", "not undone", step("heavy", "package", func(s *workflow.StepProgress) { s.State = workflow.StepSucceeded })},
 	{"undone", "half done", "suspended", "trace", func(s *scene) {
 		r := recordOf(s.Packages, "p-far")
-		journal(r, record.Entry{Change: record.Created, TransactionID: "suspended"})
+		journal(r, record.JournalEntry{Change: record.Created, TransactionID: "suspended"})
 	}},
 	{"undone", "half done", "suspended", "live", func(s *scene) {
 		s.Packages = append(s.Packages, record.Record[parcel.Content]{ID: "p-odd", TransactionID: "suspended"})
@@ -92,7 +92,7 @@ var ofEffects = []breakage{
 		r.Tombstones = []record.Tombstone{{TransactionID: "late"}}
 	})},
 	{"owned", "orphan", "late", "journal", pack("p-heavy", func(r *record.Record[parcel.Content]) {
-		journal(r, record.Entry{Change: record.Created, TransactionID: "late"})
+		journal(r, record.JournalEntry{Change: record.Created, TransactionID: "late"})
 	})},
 	{"owned", "orphan", "late", "intent", func(s *scene) {
 		r := record.Record[drone.Assignment]{ID: "late"}

@@ -54,7 +54,7 @@ var ofFlights = []breakage{
 	}},
 	{"grounded", "flies", "cancelled", "", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.TransactionID = r.ID })},
 	{"grounded", "package let go", "flying-0", "", pack("p-flying-0", func(r *record.Record[parcel.Content]) {
-		journal(r, record.Entry{Change: record.Deleted, Revision: 1})
+		journal(r, record.JournalEntry{Change: record.Deleted, Revision: 1})
 	})},
 	{"drones", "no drone", "far", "", func(s *scene) {
 		flight := recordOf(s.Assignments, "far").Content
@@ -103,7 +103,7 @@ func hold(s *scene, transactionID string, change func(*drone.Hold)) {
 // pickedUpBeforeTheUndo makes an assignment that was undone one that was undone
 // at its pickup.
 func pickedUpBeforeTheUndo(r *record.Record[drone.Assignment]) {
-	r.Content.PickupAt = found(r.Journal, func(e *record.Entry) bool { return e.Change == record.Deleted && e.TransactionID == r.ID }).At
+	r.Content.PickupAt = found(r.Journal, func(e *record.JournalEntry) bool { return e.Change == record.Deleted && e.TransactionID == r.ID }).At
 }
 
 // takeBack has a cancel of a completed transaction come too late: its drone has

@@ -12,26 +12,28 @@ var ofJournals = []breakage{
 	{"journals", "gap", "moved", "", func(s *scene) { recordOf(s.Deliveries, "moved").Journal[1].Seq = 3 }},
 	{"journals", "gap", "far", "first", assignment("far", func(r *record.Record[drone.Assignment]) { r.Journal[0].Seq = 2 })},
 	{"journals", "created twice", "far", "", assignment("far", func(r *record.Record[drone.Assignment]) {
-		journal(r, record.Entry{Change: record.Created, Revision: 1})
+		journal(r, record.JournalEntry{Change: record.Created, Revision: 1})
 	})},
 	{"journals", "created twice", "heavy", "again", pack("p-heavy", func(r *record.Record[parcel.Content]) {
-		journal(r, record.Entry{Change: record.Created, Revision: 2})
-		journal(r, record.Entry{Change: record.Deleted, Revision: 2})
+		journal(r, record.JournalEntry{Change: record.Created, Revision: 2})
+		journal(r, record.JournalEntry{Change: record.Deleted, Revision: 2})
 	})},
 	{"journals", "created twice", "taken", "for another", func(s *scene) {
 		r := recordOf(s.Packages, "p-far")
-		journal(r, record.Entry{Change: record.Created, TransactionID: "taken", Revision: 1})
+		journal(r, record.JournalEntry{Change: record.Created, TransactionID: "taken", Revision: 1})
 	}},
 	{"journals", "changed twice", "moved", "", func(s *scene) {
 		r := recordOf(s.Deliveries, "moved")
-		journal(r, record.Entry{Change: record.Changed, Revision: r.Revision})
+		journal(r, record.JournalEntry{Change: record.Changed, Revision: r.Revision})
 	}},
 	{"journals", "journal", "keyed", "another's", pack("p-far", func(r *record.Record[parcel.Content]) {
-		journal(r, record.Entry{Change: record.Changed, TransactionID: "keyed", Revision: 2})
+		journal(r, record.JournalEntry{Change: record.Changed, TransactionID: "keyed", Revision: 2})
 	})},
-	{"journals", "journal", "far", "unknown", pack("p-far", func(r *record.Record[parcel.Content]) { journal(r, record.Entry{Change: "moved", Revision: 2}) })},
+	{"journals", "journal", "far", "unknown", pack("p-far", func(r *record.Record[parcel.Content]) { journal(r, record.JournalEntry{Change: "moved", Revision: 2}) })},
 	{"journals", "journal", "far", "not created", pack("p-far", func(r *record.Record[parcel.Content]) { r.Journal = nil })},
-	{"journals", "journal", "far", "deleted", pack("p-far", func(r *record.Record[parcel.Content]) { journal(r, record.Entry{Change: record.Deleted, Revision: 1}) })},
+	{"journals", "journal", "far", "deleted", pack("p-far", func(r *record.Record[parcel.Content]) {
+		journal(r, record.JournalEntry{Change: record.Deleted, Revision: 1})
+	})},
 	{"journals", "journal", "cancelled", "deleted lower", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.Journal[1].Revision = 0 })},
 	{"journals", "journal", "cancelled", "deleted other", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.Journal[1].Hash = "another" })},
 	{"journals", "journal", "moved", "last revision", func(s *scene) { recordOf(s.Deliveries, "moved").Journal[2].Revision = 9 }},
@@ -53,7 +55,7 @@ var ofJournals = []breakage{
 }
 
 // journal adds an entry behind the last one, with the next number.
-func journal[T any](r *record.Record[T], e record.Entry) {
+func journal[T any](r *record.Record[T], e record.JournalEntry) {
 	last := r.Journal[len(r.Journal)-1]
 	e.Seq = last.Seq + 1
 	if e.TransactionID == "" {

@@ -277,7 +277,7 @@ func TestNotJudged(t *testing.T) {
 		},
 		"held longer after a change": func(s *scene) {
 			flight := recordOf(s.Assignments, "flying-0")
-			change := record.Entry{Change: record.Changed, Revision: 2}
+			change := record.JournalEntry{Change: record.Changed, Revision: 2}
 			journal(flight, change)
 			flight.Revision = 2
 			journal(recordOf(s.Deliveries, "flying-0"), change)

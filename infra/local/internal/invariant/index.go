@@ -29,7 +29,7 @@ type index struct {
 	live         map[place][]*effect                   // by step and transaction
 	outside      map[string]*workflow.OutsideOperation // by operation
 	quarantined  map[string]bool                       // the operations that have ended there
-	traces       map[place][]record.Entry              // by step and transaction
+	traces       map[place][]record.JournalEntry       // by step and transaction
 }
 
 // place is where an effect is looked for: a step, and the id of a document or of
@@ -61,7 +61,7 @@ func newIndex(subject *Subject, s *Snapshot) *index {
 		transactions: byKey(s.Transactions, func(p *workflow.Progress) string { return p.ID }),
 		calls:        map[place]workflow.Call{},
 		ledger:       map[string]map[string]*LedgerEntry{},
-		byID:         map[place]*effect{}, live: map[place][]*effect{}, traces: map[place][]record.Entry{},
+		byID:         map[place]*effect{}, live: map[place][]*effect{}, traces: map[place][]record.JournalEntry{},
 		outside: byKey(s.Outside, func(o *workflow.OutsideOperation) string { return o.OperationID }),
 	}
 	x.ids = slices.Sorted(maps.Keys(x.transactions))

@@ -27,8 +27,8 @@ func checkJournals(x *index, f *trial.Findings) {
 type replay struct {
 	*effect
 	*trial.Findings
-	owner string       // of the live content so far
-	last  record.Entry // of the owner
+	owner string              // of the live content so far
+	last  record.JournalEntry // of the owner
 	seen  map[string]bool
 	// forgotten is how many entries there were before the first one.
 	forgotten int
@@ -49,7 +49,7 @@ func begin(e *effect, f *trial.Findings) replay {
 	return r
 }
 
-func (r *replay) next(e record.Entry) {
+func (r *replay) next(e record.JournalEntry) {
 	switch {
 	case e.Change == record.Created:
 		if r.owner != "" {

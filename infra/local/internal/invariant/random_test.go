@@ -40,14 +40,14 @@ func onRecords(n int, s *scene, do func(records) bool) bool {
 // records is a container of a backend, whatever its content is.
 type records interface {
 	// header returns the parts of the nth record that all have.
-	header(n int) (owner, id *string, revision *int, hash *string, ttl *int, journal *[]record.Entry, stones *[]record.Tombstone)
+	header(n int) (owner, id *string, revision *int, hash *string, ttl *int, journal *[]record.JournalEntry, stones *[]record.Tombstone)
 	drop(n int)
 	double(n int)
 }
 
 type recordsOf[T any] struct{ all *[]record.Record[T] }
 
-func (r *recordsOf[T]) header(n int) (owner, id *string, revision *int, hash *string, ttl *int, journal *[]record.Entry, stones *[]record.Tombstone) {
+func (r *recordsOf[T]) header(n int) (owner, id *string, revision *int, hash *string, ttl *int, journal *[]record.JournalEntry, stones *[]record.Tombstone) {
 	rec := at(*r.all, n)
 	return &rec.TransactionID, &rec.ID, &rec.Revision, &rec.Hash, &rec.TTL, &rec.Journal, &rec.Tombstones
 }
