@@ -80,7 +80,7 @@ type crashingReceiver struct {
 	t *trigger
 }
 
-func (c crashingReceiver) Post(ctx context.Context, e notify.Event) error {
+func (c crashingReceiver) Post(ctx context.Context, e notify.CloudEvent) error {
 	return c.t.around("receiver.Post", func() error { return c.Receiver.Post(ctx, e) })
 }
 

@@ -40,7 +40,7 @@ type receiver struct {
 	posts int
 }
 
-func (r *receiver) Post(_ context.Context, e notify.Event) error {
+func (r *receiver) Post(_ context.Context, e notify.CloudEvent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.posts++
@@ -210,7 +210,7 @@ func TestReceiverOfTheSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Post(t.Context(), notify.Event{ID: "t-1/1", Body: []byte("{}")}); err != nil {
+		if err := r.Post(t.Context(), notify.CloudEvent{ID: "t-1/1", Body: []byte("{}")}); err != nil {
 			t.Fatal(err)
 		}
 		r.Close()

@@ -11,12 +11,12 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// ContentType is that of an Event's body: the structured mode of the CloudEvents
+// ContentType is that of a CloudEvent's body: the structured mode of the CloudEvents
 // HTTP binding 1.0.2, section 3.2.
 const ContentType = "application/cloudevents+json; charset=utf-8"
 
-// Event is one notice, as the receiver gets it. It is read-only.
-type Event struct {
+// CloudEvent is one notice, as the receiver gets it. It is read-only.
+type CloudEvent struct {
 	// ID is the TransactionID, a slash and the notice's number: the same however
 	// often the event is sent.
 	ID string
@@ -35,7 +35,7 @@ type data struct {
 	At            workflow.Instant `json:"at"`
 }
 
-// eventID is the id of a notice's event.
+// eventID is the id of a notice's CloudEvent.
 func eventID(transactionID string, n workflow.Notice) string {
 	return transactionID + "/" + strconv.Itoa(n.Number)
 }
@@ -49,7 +49,7 @@ func eventType(s workflow.State) string {
 // newEvent makes the event of a notice. The event's traceparent is that of the
 // request that carries it, as the extension Distributed Tracing asks for when
 // there is nobody between sender and receiver.
-func newEvent(source, transactionID string, n workflow.Notice, traceParent string) (Event, error) {
+func newEvent(source, transactionID string, n workflow.Notice, traceParent string) (CloudEvent, error) {
 	e := event.New(event.CloudEventsVersionV1)
 	e.SetID(eventID(transactionID, n))
 	e.SetSource(source)
@@ -70,7 +70,7 @@ func newEvent(source, transactionID string, n workflow.Notice, traceParent strin
 		body, err = json.Marshal(e)
 	}
 	if err != nil {
-		return Event{}, fmt.Errorf("make event %s: %w", e.ID(), err)
+		return CloudEvent{}, fmt.Errorf("make event %s: %w", e.ID(), err)
 	}
-	return Event{ID: e.ID(), TraceParent: traceParent, Body: body}, nil
+	return CloudEvent{ID: e.ID(), TraceParent: traceParent, Body: body}, nil
 }

@@ -87,7 +87,7 @@ func crowd(ctx context.Context, r *Webhook, n int, d time.Duration) (notTaken in
 		wg.Go(func() {
 			for time.Since(start) < d {
 				invocation, cancel := context.WithTimeout(ctx, 45*time.Second)
-				if err := r.Post(invocation, Event{ID: "t/1", Body: []byte("{}")}); err != nil {
+				if err := r.Post(invocation, CloudEvent{ID: "t/1", Body: []byte("{}")}); err != nil {
 					mu.Lock()
 					notTaken++
 					mu.Unlock()
@@ -176,7 +176,7 @@ func TestRetryAfterHoldsForAll(t *testing.T) {
 				return 200, ""
 			}}
 			r := newReceiver(t, remote, io.Discard)
-			event := Event{ID: "t/1", Body: []byte("{}")}
+			event := CloudEvent{ID: "t/1", Body: []byte("{}")}
 			if err := r.Post(t.Context(), event); failure.RetryAfter(err) != 5*time.Minute {
 				t.Errorf("%d: %v asks for %v", status, err, failure.RetryAfter(err))
 			}
@@ -198,7 +198,7 @@ func TestWaitingLeavesTimeForTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := &remote{answer: func(int) (int, string) { return 429, "300" }}
 		r := newReceiver(t, remote, io.Discard)
-		event := Event{ID: "t/1", Body: []byte("{}")}
+		event := CloudEvent{ID: "t/1", Body: []byte("{}")}
 		if err := r.Post(t.Context(), event); err == nil {
 			t.Fatal("taken")
 		}
@@ -224,7 +224,7 @@ func TestCallTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(t, &remote{takes: time.Hour, answer: func(int) (int, string) { return 200, "" }}, io.Discard)
 		start := time.Now()
-		err := r.Post(t.Context(), Event{ID: "t/1", Body: []byte("{}")})
+		err := r.Post(t.Context(), CloudEvent{ID: "t/1", Body: []byte("{}")})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 2*time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
@@ -236,7 +236,7 @@ func TestCallTime(t *testing.T) {
 func TestOpenBreakerSaysWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(t, &remote{answer: func(int) (int, string) { return 500, "" }}, io.Discard)
-		event := Event{ID: "t/1", Body: []byte("{}")}
+		event := CloudEvent{ID: "t/1", Body: []byte("{}")}
 		for range 20 {
 			if err := r.Post(t.Context(), event); err == nil {
 				t.Fatal("taken")
@@ -262,7 +262,7 @@ func TestProbeIsGivenUp(t *testing.T) {
 			return 200, ""
 		}}
 		r := newReceiver(t, remote, io.Discard)
-		event := Event{ID: "t/1", Body: []byte("{}")}
+		event := CloudEvent{ID: "t/1", Body: []byte("{}")}
 		crowd(t.Context(), r, 30, time.Second)
 		if r.gate.closed() == 0 {
 			t.Fatal("the breaker did not open")

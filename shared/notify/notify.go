@@ -32,7 +32,7 @@ type Receiver interface {
 	// After an error it may have taken it all the same; failure.RetryAfter tells
 	// when it may be asked again. Post may wait for its turn, as long as ctx
 	// leaves time for a call behind it.
-	Post(ctx context.Context, e Event) error
+	Post(ctx context.Context, e CloudEvent) error
 }
 
 // Announcer sends the message that asks for the delivery of a transaction's

@@ -46,7 +46,7 @@ func TestOffLeavesNoTrace(t *testing.T) {
 // outbox was put off, and that it delivers when something is due.
 func TestOldMessage(t *testing.T) {
 	w := newWorld(t, 1)
-	w.receiver.OnPost = func(notify.Event) error { return errDown }
+	w.receiver.OnPost = func(notify.CloudEvent) error { return errDown }
 	w.deliver()
 	old := w.wake()
 	if err := w.service.Handle(t.Context(), old); err != nil {
@@ -83,7 +83,7 @@ func TestOldMessage(t *testing.T) {
 // differ a little.
 func TestCurrentMessageComesEarly(t *testing.T) {
 	w := newWorld(t, 1)
-	w.receiver.OnPost = func(notify.Event) error { return errDown }
+	w.receiver.OnPost = func(notify.CloudEvent) error { return errDown }
 	w.deliver()
 	if err := w.service.Handle(t.Context(), w.wake()); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestAnotherMessageIsQuicker(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	w.receiver.OnPost = func(e notify.Event) error {
+	w.receiver.OnPost = func(e notify.CloudEvent) error {
 		if e.ID != "t/1" {
 			return nil
 		}
@@ -163,7 +163,7 @@ func TestRecordedAgainstOthers(t *testing.T) {
 			w := newWorld(t, 1)
 			w.deliver()
 			saves, wake := w.Store.Get("t").Saves, w.wake()
-			w.receiver.OnPost = func(notify.Event) error { disturb(w); return nil }
+			w.receiver.OnPost = func(notify.CloudEvent) error { disturb(w); return nil }
 			if err := w.service.Handle(t.Context(), wake); err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +233,7 @@ func TestTimeIsUp(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	w.receiver.OnPost = func(notify.Event) error { w.Clock.Advance(10 * time.Second); return nil }
+	w.receiver.OnPost = func(notify.CloudEvent) error { w.Clock.Advance(10 * time.Second); return nil }
 	wake := w.wake()
 	if err := w.service.Handle(t.Context(), wake); err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestFailuresOfStoreAndQueue(t *testing.T) {
 		t.Run(effect, func(t *testing.T) {
 			w := newWorld(t, 1)
 			w.deliver()
-			w.receiver.OnPost = func(notify.Event) error { return errDown }
+			w.receiver.OnPost = func(notify.CloudEvent) error { return errDown }
 			wake := w.wake()
 			w.Gate.Decide = func(name string, _ int) workflowtest.Fate {
 				if name == effect {

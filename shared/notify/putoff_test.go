@@ -20,7 +20,7 @@ func TestReceiverIsDownForAWhile(t *testing.T) {
 	w := newWorld(t, 1)
 	var posts []time.Time
 	start := w.Clock.Now()
-	w.receiver.OnPost = func(notify.Event) error {
+	w.receiver.OnPost = func(notify.CloudEvent) error {
 		posts = append(posts, w.Clock.Now())
 		if w.Clock.Now().Sub(start) < time.Hour {
 			return errDown
@@ -52,7 +52,7 @@ func TestReceiverIsDownForAWhile(t *testing.T) {
 // that it speaks of, and that the message is answered with success.
 func TestPutOff(t *testing.T) {
 	w := newWorld(t, 1)
-	w.receiver.OnPost = func(notify.Event) error { return errDown }
+	w.receiver.OnPost = func(notify.CloudEvent) error { return errDown }
 	w.deliver()
 	before := w.Store.Get("t")
 	if err := w.service.Handle(t.Context(), w.wake()); err != nil {
@@ -80,7 +80,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	waits := map[time.Duration]bool{}
 	for seed := range uint64(5) {
 		w := newWorld(t, seed)
-		w.receiver.OnPost = func(notify.Event) error {
+		w.receiver.OnPost = func(notify.CloudEvent) error {
 			return &failure.Error{Kind: failure.Transient, Op: "post", RetryAfter: 20 * time.Minute, Err: errors.New("answered 429")}
 		}
 		w.deliver()
@@ -102,7 +102,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 func TestPutOffOnce(t *testing.T) {
 	w := newWorld(t, 1)
 	w.deliver()
-	w.receiver.OnPost = func(notify.Event) error {
+	w.receiver.OnPost = func(notify.CloudEvent) error {
 		w.Gate.Decide = once("replace t", workflowtest.Lose)
 		return errDown
 	}
@@ -120,7 +120,7 @@ func TestPutOffOnce(t *testing.T) {
 func TestGivesUp(t *testing.T) {
 	w := newWorld(t, 1)
 	down := true
-	w.receiver.OnPost = func(notify.Event) error {
+	w.receiver.OnPost = func(notify.CloudEvent) error {
 		if down {
 			return errDown
 		}
@@ -156,7 +156,7 @@ func TestTheLastAttempt(t *testing.T) {
 		w := newWorld(t, 1)
 		w.deliver()
 		w.Clock.Advance(100 * time.Hour)
-		w.receiver.OnPost = func(notify.Event) error {
+		w.receiver.OnPost = func(notify.CloudEvent) error {
 			if down {
 				return errDown
 			}

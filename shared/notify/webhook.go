@@ -95,7 +95,7 @@ func NewWebhook(c WebhookConfig) (*Webhook, error) {
 func (r *Webhook) Close() { r.http.CloseIdleConnections() }
 
 // Post makes one call when it is its turn. The errors are transient failures.
-func (r *Webhook) Post(ctx context.Context, e Event) error {
+func (r *Webhook) Post(ctx context.Context, e CloudEvent) error {
 	leave, wait, err := r.gate.enter(ctx)
 	if err != nil {
 		return notTaken(e, wait, err)
@@ -112,7 +112,7 @@ func (r *Webhook) Post(ctx context.Context, e Event) error {
 	return nil
 }
 
-func notTaken(e Event, retryAfter time.Duration, err error) error {
+func notTaken(e CloudEvent, retryAfter time.Duration, err error) error {
 	return &failure.Error{Kind: failure.Transient, Op: "post event", ID: e.ID, RetryAfter: retryAfter, Err: err}
 }
 
@@ -124,7 +124,7 @@ type answer struct {
 
 func (a answer) taken() bool { return a.status >= 200 && a.status <= 299 }
 
-func (r *Webhook) call(ctx context.Context, e Event) (answer, error) {
+func (r *Webhook) call(ctx context.Context, e CloudEvent) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.c.CallTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.c.URL, bytes.NewReader(e.Body))

@@ -69,7 +69,7 @@ func answering(status int, headers ...string) http.Handler {
 	})
 }
 
-var sample = notify.Event{ID: "t.1-x/3", TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+var sample = notify.CloudEvent{ID: "t.1-x/3", TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 	Body: []byte(`{"specversion":"1.0","id":"t.1-x/3","type":"x.v1","data":{"state":"Completed","at":"2026-03-01T12:00:00.000Z"}}`)}
 
 // Ensure the receiver of the documentation takes what is sent, with either of the

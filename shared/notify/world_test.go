@@ -25,7 +25,7 @@ type receiver struct {
 	gate *workflowtest.Gate
 	// OnPost, when set, is asked before each post, without a lock held. An error
 	// is the answer.
-	OnPost func(e notify.Event) error
+	OnPost func(e notify.CloudEvent) error
 
 	mu    sync.Mutex
 	heard []heard
@@ -42,7 +42,7 @@ type heard struct {
 	}
 }
 
-func (r *receiver) Post(_ context.Context, e notify.Event) error {
+func (r *receiver) Post(_ context.Context, e notify.CloudEvent) error {
 	if r.OnPost != nil {
 		if err := r.OnPost(e); err != nil {
 			return err

@@ -25,7 +25,7 @@ const (
 // Tracking is where a delivery is at some moment.
 type Tracking struct {
 	Status Status
-	Events []Event
+	Events []TrackingEvent
 }
 
 // Status is the present.
@@ -41,8 +41,8 @@ type Status struct {
 	OnTime bool `json:"onTime"`
 }
 
-// Event is a moment of the past.
-type Event struct {
+// TrackingEvent is a moment of the past.
+type TrackingEvent struct {
 	Stage    Stage           `json:"stage"`
 	At       time.Time       `json:"at"`
 	Location *value.Location `json:"location,omitempty"`
@@ -53,19 +53,19 @@ type Event struct {
 func track(rec *record.Record[Content], now time.Time) Tracking {
 	c := &rec.Content
 	end := now // of what the schedule says
-	var events []Event
+	var events []TrackingEvent
 	for _, e := range rec.Story() {
 		switch e.Change {
 		case record.Created:
-			events = append(events, Event{Stage: Created, At: e.At})
+			events = append(events, TrackingEvent{Stage: Created, At: e.At})
 		case record.Changed:
-			events = append(events, Event{Stage: Rescheduled, At: e.At})
+			events = append(events, TrackingEvent{Stage: Rescheduled, At: e.At})
 		case record.Deleted:
-			events = append(events, Event{Stage: Cancelled, At: e.At})
+			events = append(events, TrackingEvent{Stage: Cancelled, At: e.At})
 			end = e.At
 		}
 	}
-	for _, e := range []Event{
+	for _, e := range []TrackingEvent{
 		{HeadedToPickup, c.DepartAt, nil},
 		{HeadedToDropoff, c.PickupAt, &c.Pickup},
 		{Completed, c.ArriveAt, &c.DropOff},
@@ -75,9 +75,9 @@ func track(rec *record.Record[Content], now time.Time) Tracking {
 		}
 	}
 	for _, confirmation := range c.Confirmations {
-		events = append(events, Event{Confirmed, confirmation.At, &confirmation.GeoCoordinates})
+		events = append(events, TrackingEvent{Confirmed, confirmation.At, &confirmation.GeoCoordinates})
 	}
-	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(events, func(a, b TrackingEvent) int { return a.At.Compare(b.At) })
 	return Tracking{Status: status(rec, now), Events: events}
 }
 
