@@ -18,12 +18,13 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // adapters are the connections to everything outside.
 type adapters struct {
 	settings   settings.Settings
-	signals    signals
+	signals    observe.Signals
 	eventHubs  messaging.Connection
 	serviceBus messaging.Connection
 
@@ -43,7 +44,7 @@ const gapGroup = "$Default"
 // openAdapters makes the connections that the functions which run here need;
 // the others stay nil, and nothing is there that could call them. None of them
 // waits for the other side.
-func openAdapters(s settings.Settings, logger *slog.Logger, observed signals) (_ *adapters, err error) {
+func openAdapters(s settings.Settings, logger *slog.Logger, observed observe.Signals) (_ *adapters, err error) {
 	a := &adapters{settings: s, signals: observed}
 	defer func() {
 		if err != nil {
@@ -69,7 +70,7 @@ func openAdapters(s settings.Settings, logger *slog.Logger, observed signals) (_
 	if a.tokens, err = openTokens(s, &credentials); err != nil {
 		return nil, err
 	}
-	if a.backends, err = openBackends(s, a.tokens, observed.metrics); err != nil {
+	if a.backends, err = openBackends(s, a.tokens, observed.Metrics); err != nil {
 		return nil, err
 	}
 	a.receiver, err = openReceiver(s, logger)
@@ -113,7 +114,7 @@ func (a *adapters) openCosmosDB(credentials *credentials) error {
 	}
 	a.database, err = cosmosdb.Open(cosmosdb.Connection{
 		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
-	}, cosmosdb.Options{Database: s.Database, Observe: a.signals.tried, Application: telemetry.Process()})
+	}, cosmosdb.Options{Database: s.Database, Observe: a.signals.Tried, Application: telemetry.Process()})
 	return err
 }
 

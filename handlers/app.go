@@ -67,12 +67,13 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 
 // assemble builds the app on its ports, which stay their owner's.
 func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
-	p.signals = p.signals.withDefaults()
-	p = p.signals.observed(p, s)
-	writer := ingest.NewWriter(p.producer, ingest.Limits{
+	p.signals = p.signals.WithDefaults()
+	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.signals.Sender(p.sender)
+	limits := ingest.Limits{
 		Events: s.Writer.BatchEvents, Bytes: s.Writer.BatchBytes, Linger: s.Writer.Linger,
 		BufferEvents: s.Writer.BufferEvents, Timeout: s.Budgets.Accept,
-	}, observeFlush(logger, p.signals.flushed(s.Writer)))
+	}
+	writer := ingest.NewWriter(p.producer, limits, observeFlush(logger, p.signals.Flushed(limits)))
 	services, err := newServices(b, s, logger, p, writer)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close(context.Background()))
@@ -90,12 +91,12 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 		return nil, errors.Join(err, app.Close(context.Background()))
 	}
 	app.functions = app.running(slices.Concat(app.table(), app.backendFunctions(backends)))
-	observer := newObserver(p.signals, s, app.functions, p.now)
+	observer := p.signals.Invocations(observed(app.functions, s), p.now)
 	app.events = customhandler.NewEvents(customhandler.EventConfig{
 		Timeout: s.Budgets.Invocation, Grace: min(answerGrace, (s.Budgets.FunctionTimeout-s.Budgets.Invocation)/2),
 		MaxBody: maxInvocation, Concurrency: s.EventConcurrency, Observer: observer, Logger: logger,
 	})
-	app.handler = p.signals.withPage(newRouter(app.functions, app.guard, app.events, observer, logger))
+	app.handler = withPage(p.signals.Page, newRouter(app.functions, app.guard, app.events, observer, logger))
 	app.closers = append(app.closers, writer.Close, gate.close)
 	return app, nil
 }

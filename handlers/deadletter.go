@@ -6,6 +6,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // The application properties in which Service Bus says why it gave up.
@@ -22,7 +23,7 @@ func (a *App) deadLetter(queue string) customhandler.EventFunc {
 		if err != nil {
 			return err
 		}
-		ctx = about(ctx, quarantine.TransactionOf(m.Body), "")
+		ctx = observe.About(ctx, quarantine.TransactionOf(m.Body), "")
 		m.Reason, _ = m.Properties[deadLetterReason].(string)
 		m.Description, _ = m.Properties[deadLetterDescription].(string)
 		a.logger.WarnContext(ctx, "dead letter", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,

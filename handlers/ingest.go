@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
@@ -17,6 +16,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // keyHeader names a request of a caller's. Where callers are not known, all of
@@ -67,7 +67,7 @@ func (a *App) accept(do func(ctx context.Context, in ingest.Input, id, key strin
 		if err != nil {
 			return err
 		}
-		describe(trace.SpanFromContext(r.Context()), result.TransactionID, result.OperationID)
+		observe.About(r.Context(), result.TransactionID, result.OperationID)
 		return a.answerReceipt(w, result)
 	})
 }

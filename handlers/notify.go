@@ -13,6 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // noticePatience is the part of an invocation's time for which a notice waits
@@ -65,7 +66,7 @@ func (a *App) deadNotice(queue string) customhandler.EventFunc {
 		if err != nil {
 			return err
 		}
-		ctx = about(ctx, quarantine.TransactionOf(m.Body), "")
+		ctx = observe.About(ctx, quarantine.TransactionOf(m.Body), "")
 		reason, _ := m.Properties[deadLetterReason].(string)
 		description, _ := m.Properties[deadLetterDescription].(string)
 		a.logger.WarnContext(ctx, "dead letter", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,

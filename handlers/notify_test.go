@@ -22,6 +22,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -231,7 +232,7 @@ func TestPortOfTheReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := openAdapters(s, slog.New(slog.DiscardHandler), signals{})
+		a, err := openAdapters(s, slog.New(slog.DiscardHandler), observe.Signals{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -28,7 +29,7 @@ type ports struct {
 	caller        engine.Caller
 	receiver      notify.Receiver // nil when nobody is to be told
 	checks        []check
-	signals       signals
+	signals       observe.Signals
 	now           func() time.Time
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // routePrefix is that of host.json, with which the host passes HTTP requests
@@ -137,7 +138,7 @@ func (a *App) answering(fn func(w http.ResponseWriter, r *http.Request) error) h
 			return
 		}
 		p := refusal(err)
-		noteRefusal(r.Context(), p)
+		observe.NoteRefusal(r.Context(), p)
 		if p.Status >= http.StatusInternalServerError {
 			a.logger.WarnContext(r.Context(), "request failed", telemetry.KeyMethod, r.Method, telemetry.KeyPath, r.URL.Path,
 				telemetry.KeyStatus, p.Status, telemetry.KeyError, err)

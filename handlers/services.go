@@ -57,7 +57,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	out.engine = run
 	out.notify = newNotify(s, logger, p, run)
 	out.quarantine = quarantine.New(quarantine.Config{
-		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Kept: p.signals.kept, Now: p.now, Logger: logger,
+		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Kept: p.signals.Kept, Now: p.now, Logger: logger,
 	})
 	out.operate = operate.New(operate.Config{
 		Transactions: p.transactions, Listing: p.listing, Quarantine: p.quarantine, Operations: run, Waker: run,
@@ -66,7 +66,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	out.relay = relay.New(relay.Config{
 		Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,
 		Checkpoints: p.checkpoints, Reader: p.reader, Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
-		Lost: p.signals.metrics.Lost, Now: p.now, Logger: logger,
+		Lost: p.signals.Metrics.Lost, Now: p.now, Logger: logger,
 	})
 	return out, nil
 }
@@ -98,7 +98,7 @@ func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logg
 	return backendclient.NewGuard(p.caller, backendclient.Limits{
 		CallTimeout: b.Workflow.LongestCall(s.Budgets.Call), Concurrency: s.Backends.Concurrency, Own: own,
 		Breaker: backendclient.Breaker(s.Backends.Breaker),
-	}, p.signals.metrics, logger)
+	}, p.signals.Metrics, logger)
 }
 
 func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p ports) (*engine.Engine, error) {
@@ -107,11 +107,11 @@ func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p
 	if err != nil {
 		return nil, err
 	}
-	if err := p.signals.metrics.Breakers(caller.Open); err != nil {
+	if err := p.signals.Metrics.Breakers(caller.Open); err != nil {
 		return nil, fmt.Errorf("measure the circuit breakers: %w", err)
 	}
 	return engine.New(engine.Config{
-		Definition: &of.Workflow, Store: p.transactions, Outside: p.outside, Caller: caller, Sender: wakeSender{p.sender, p.signals},
+		Definition: &of.Workflow, Store: p.transactions, Outside: p.outside, Caller: caller, Sender: p.signals.Wakes(p.sender),
 		Queues: map[workflow.Queue]string{
 			workflow.QueueTransactions: s.TransactionsQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,
@@ -123,8 +123,8 @@ func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p
 			InPlaceAttempts: b.CallAttempts, UndoAttempts: b.UndoAttempts, DeadLetters: b.DeadLetters,
 			Notify: s.Notify.On(),
 		},
-		Now: p.now, Pause: engine.Pause, Random: rand.Uint64, Changed: p.signals.changed(p.now),
-		PutOff: p.signals.metrics.UndoPutOff, Log: logger,
+		Now: p.now, Pause: engine.Pause, Random: rand.Uint64, Changed: p.signals.Changed(p.now),
+		PutOff: p.signals.Metrics.UndoPutOff, Log: logger,
 	})
 }
 

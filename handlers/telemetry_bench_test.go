@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
-	"github.com/fabrikam/drone-delivery/shared/telemetry/export"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // kinds are what telemetry costs is measured with: none at all; what there is
@@ -23,12 +23,12 @@ import (
 var kinds = []string{"none", "no exporter", "metrics", "OTLP"}
 
 // signalsFor opens one of the kinds.
-func signalsFor(b *testing.B, kind string) signals {
+func signalsFor(b *testing.B, kind string) observe.Signals {
 	b.Helper()
-	c := export.Config{TraceRatio: 1, Logger: slog.New(slog.DiscardHandler)}
+	c := observe.Config{TraceRatio: 1, Logger: slog.New(slog.DiscardHandler)}
 	switch kind {
 	case "none":
-		return signals{}
+		return observe.Signals{}
 	case "metrics":
 		c.Prometheus = true
 	case "OTLP":
@@ -38,7 +38,7 @@ func signalsFor(b *testing.B, kind string) signals {
 		b.Cleanup(collector.Close)
 		b.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	}
-	opened, err := export.Open(c)
+	opened, err := observe.Open(c)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func signalsFor(b *testing.B, kind string) signals {
 			b.Error(err)
 		}
 	})
-	s, err := newSignals(opened)
+	s, err := opened.Signals()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -43,7 +44,7 @@ func newRecorded(t *testing.T, changes ...string) *recorded {
 		t.Fatal(err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r.spans))
-	r.world = newWorldWith(t, signals{tracer: provider.Tracer(telemetry.Scope), metrics: measured}, changes...)
+	r.world = newWorldWith(t, observe.Signals{Tracer: provider.Tracer(telemetry.Scope), Metrics: measured}, changes...)
 	return r
 }
 
@@ -153,7 +154,7 @@ func TestMeasurementsOfADelivery(t *testing.T) {
 	receipt := r.order()
 	r.call(http.MethodPost, "/api/deliveryrequests", "{")
 	r.relayAll([]byte("rubbish"))
-	r.ports.signals.tried(context.Background(), cosmosdb.Try{Container: "drones", Status: 429, Charge: 2.5})
+	r.ports.signals.Tried(context.Background(), cosmosdb.Try{Container: "drones", Status: 429, Charge: 2.5})
 	for name, want := range map[string]float64{
 		"drone_delivery.requests.accepted{operation=start}":                                                                                        1,
 		"drone_delivery.accept.duration{operation=start}":                                                                                          1,
@@ -191,7 +192,7 @@ func TestMeasurementsOfADelivery(t *testing.T) {
 func TestSlowAndFailedTriesHaveSpans(t *testing.T) {
 	r := newRecorded(t)
 	s := r.ports.signals
-	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, root := s.Tracer.Start(context.Background(), "root")
 	began := time.Now().Add(-time.Second)
 	for _, try := range []cosmosdb.Try{
 		{Container: "drones", Method: "GET", Status: 404, Began: began, Took: time.Millisecond},
@@ -199,7 +200,7 @@ func TestSlowAndFailedTriesHaveSpans(t *testing.T) {
 		{Container: "drones", Method: "POST", Status: 503, Began: began, Took: time.Millisecond},
 		{Method: "GET", Began: began},
 	} {
-		s.tried(ctx, try)
+		s.Tried(ctx, try)
 	}
 	root.End()
 	got := r.spans.Ended()
@@ -383,7 +384,7 @@ func TestIdentityForTelemetry(t *testing.T) {
 func TestWhoWaitsForExports(t *testing.T) {
 	var begun int
 	var ended []bool
-	w := newWorldWith(t, signals{begin: func() func(bool) {
+	w := newWorldWith(t, observe.Signals{Begin: func() func(bool) {
 		begun++
 		return func(wait bool) { ended = append(ended, wait) }
 	}})
@@ -414,7 +415,7 @@ func TestTelemetryDoesNotFailTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, span := signals.tracer.Start(context.Background(), "x")
+	_, span := signals.Tracer.Start(context.Background(), "x")
 	span.End()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

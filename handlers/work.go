@@ -7,6 +7,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // work returns the function of a queue: Schedule or Supervise. Nil completes
@@ -20,7 +21,7 @@ func (a *App) work(queue string, handle func(context.Context, engine.Envelope) e
 		}
 		envelope, err := engine.Decode(m.Body)
 		if err == nil {
-			ctx = about(ctx, envelope.TransactionID, envelope.OperationID)
+			ctx = observe.About(ctx, envelope.TransactionID, envelope.OperationID)
 			err = handle(ctx, envelope)
 		}
 		switch {

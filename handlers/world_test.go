@@ -26,6 +26,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
@@ -75,11 +76,11 @@ func environment(url string, changes ...string) func(string) string {
 
 func newWorld(t testing.TB, changes ...string) *world {
 	t.Helper()
-	return newWorldWith(t, signals{}, changes...)
+	return newWorldWith(t, observe.Signals{}, changes...)
 }
 
 // newWorldWith is newWorld with a place for spans and measurements.
-func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
+func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *world {
 	t.Helper()
 	w := &world{t: t, log: &syncBuffer{}, client: &http.Client{Transport: &http.Transport{}}, containers: map[string]*recordtest.Documents{}}
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.app.ServeHTTP(rw, r) }))
@@ -104,7 +105,7 @@ func newWorldWith(t testing.TB, signals signals, changes ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backends, err := openBackends(s, tokens, signals.metrics)
+	backends, err := openBackends(s, tokens, signals.Metrics)
 	if err != nil {
 		t.Fatal(err)
 	}

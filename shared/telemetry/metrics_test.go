@@ -63,7 +63,7 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	documented := strings.Count(string(document), "\n| `")
-	measured := 1 // of package export: what was dropped
+	measured := 1 // of package observe: what was dropped
 	for _, m := range all.ScopeMetrics[0].Metrics {
 		measured++
 		if row := "| `" + m.Name + "` | " + m.Unit + " |"; !strings.Contains(string(document), row) {

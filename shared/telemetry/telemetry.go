@@ -7,11 +7,11 @@
 // the logger adds what the context carries.
 //
 // Spans and metrics come from OpenTelemetry. This package needs only its API;
-// package export knows where they go.
+// package observe records the functions with it, and knows where all that goes.
 //
 // Reading order: telemetry.go (the log), trace.go (what travels), metrics.go
 // (measurements of transactions), conventions.go (the metrics of
-// OpenTelemetry's semantic conventions: messaging, FaaS, HTTP), export.
+// OpenTelemetry's semantic conventions: messaging, FaaS, HTTP), observe.
 // docs/telemetry.md says what is recorded, and its cost.
 package telemetry
 

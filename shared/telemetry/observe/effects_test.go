@@ -1,4 +1,4 @@
-package main
+package observe
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -45,10 +44,10 @@ func TestMeasuredValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := signals{metrics: m}
+	s := Signals{Metrics: m}
 	now := time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
-	s.flushed(settings.Writer{BatchEvents: 100, BatchBytes: 1000})(ingest.Flush{Events: 10, Bytes: 750})
-	s.changed(func() time.Time { return now })(context.Background(), workflow.Running,
+	s.Flushed(ingest.Limits{Events: 100, Bytes: 1000})(ingest.Flush{Events: 10, Bytes: 750})
+	s.Changed(func() time.Time { return now })(context.Background(), workflow.Running,
 		&workflow.Progress{State: workflow.Completed, AcceptedAt: workflow.At(now.Add(-90 * time.Second))})
 	var all metricdata.ResourceMetrics
 	if err := reader.Collect(context.Background(), &all); err != nil {
@@ -72,7 +71,7 @@ func TestOperationsOfRequests(t *testing.T) {
 		http.MethodPost: workflow.OperationStart, http.MethodPut: workflow.OperationStart,
 		http.MethodPatch: workflow.OperationReschedule, http.MethodDelete: workflow.OperationCancel,
 	} {
-		if got := operationOf(method); got != string(want) {
+		if got := operationOf(method); got != want {
 			t.Errorf("%s is %s, want %s", method, got, want)
 		}
 	}

@@ -1,15 +1,17 @@
-// Package export sends spans and metrics: by OTLP over HTTP to a collector or
-// to Azure Monitor, as JSON lines to a file, to readers of the Prometheus page,
-// or nowhere. Only this package uses the OpenTelemetry SDK; all others use its
-// API.
+// Package observe records what the handler does, in spans and metrics: the
+// invocations of its functions, and their effects. It sends them by OTLP over
+// HTTP to a collector or to Azure Monitor, as JSON lines to a file, to readers of
+// the Prometheus page, or nowhere. Only this package uses the OpenTelemetry SDK;
+// all others use its API.
 //
 // Exports never delay or fail the handler's work: they run in the background,
 // from bounded queues. Items that find no room or cannot be delivered are
 // dropped and counted.
 //
-// Reading order: export.go, spans.go, metrics.go, otlp.go and file.go (where it
-// goes), outage.go (what is lost), flush.go (when it goes).
-package export
+// Reading order: signals.go, invocations.go and effects.go (what is recorded);
+// export.go, spans.go, metrics.go, otlp.go and file.go (where it goes), outage.go
+// (what is lost), flush.go (when it goes).
+package observe
 
 import (
 	"context"
@@ -106,26 +108,13 @@ func Open(c Config) (*Telemetry, error) {
 	return t, nil
 }
 
-// TracerProvider returns where spans are recorded.
-func (t *Telemetry) TracerProvider() trace.TracerProvider { return t.tracers }
-
-// MeterProvider returns where measurements go.
-func (t *Telemetry) MeterProvider() metric.MeterProvider { return t.meters }
-
-// Measures reports whether anybody reads the measurements.
-func (t *Telemetry) Measures() bool { return t.measures }
-
-// Page returns the metrics in the format of Prometheus; nil if they are not
-// shown.
-func (t *Telemetry) Page() http.Handler { return t.page }
-
-// Begin is called when an invocation begins. The function that it returns is
+// begin is called when an invocation begins. The function that it returns is
 // called when it has ended; if no other runs then, what was recorded is
 // exported at once, or a second after the last time, since the platform may
 // freeze an idle instance. With wait the function returns when that is done, or
 // after FlushTime: the answer to the platform is still to be given, and behind it
 // nothing is sure to run.
-func (t *Telemetry) Begin() (end func(wait bool)) {
+func (t *Telemetry) begin() (end func(wait bool)) {
 	t.flusher.begin()
 	return t.flusher.end
 }

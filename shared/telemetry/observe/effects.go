@@ -1,8 +1,9 @@
-package main
+package observe
 
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,31 +17,26 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
-	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// observed returns ports whose effects are recorded. The documents' stores are
-// not among them: see tried.
-func (s signals) observed(p ports, c settings.Settings) ports {
-	p.producer = observedProducer{p.producer, s, c.EventHub}
-	p.sender = observedSender{p.sender, s}
-	return p
+// Producer returns next, whose batches to the hub are recorded. A batch is nobody's
+// alone: its span is the root of a trace, with links to the requests in it.
+func (s Signals) Producer(next ingest.Producer, hub string) ingest.Producer {
+	return producer{next, s, hub}
 }
 
-// observedProducer records the batches that go to the hub. A batch is nobody's
-// alone: its span is the root of a trace, with links to the requests in it.
-type observedProducer struct {
+type producer struct {
 	ingest.Producer
-	signals
+	Signals
 	hub string
 }
 
-func (o observedProducer) Send(ctx context.Context, partition string, events []ingest.Event) error {
+func (o producer) Send(ctx context.Context, partition string, events []ingest.Event) error {
 	start := time.Now()
 	system := semconv.MessagingSystemEventHubs
-	ctx, span := o.tracer.Start(ctx, "send "+o.hub, trace.WithSpanKind(trace.SpanKindProducer))
+	ctx, span := o.Tracer.Start(ctx, "send "+o.hub, trace.WithSpanKind(trace.SpanKindProducer))
 	if span.IsRecording() {
 		span.SetAttributes(append(sending(system, o.hub, len(events)), semconv.MessagingDestinationPartitionID(partition))...)
 		for _, e := range events {
@@ -51,17 +47,19 @@ func (o observedProducer) Send(ctx context.Context, partition string, events []i
 	failed := telemetry.ErrorType(err)
 	telemetry.Fail(span, failed)
 	span.End()
-	o.metrics.Sent(ctx, system.Value.AsString(), o.hub, len(events), time.Since(start), failed)
+	o.Metrics.Sent(ctx, system.Value.AsString(), o.hub, len(events), time.Since(start), failed)
 	return err
 }
 
-// observedSender records what goes to the queues.
-type observedSender struct {
+// Sender returns next, whose messages to the queues are recorded.
+func (s Signals) Sender(next engine.Sender) engine.Sender { return sender{next, s} }
+
+type sender struct {
 	engine.Sender
-	signals
+	Signals
 }
 
-func (o observedSender) Send(ctx context.Context, messages ...engine.Queued) error {
+func (o sender) Send(ctx context.Context, messages ...engine.Queued) error {
 	if len(messages) == 0 {
 		return o.Sender.Send(ctx)
 	}
@@ -75,7 +73,7 @@ func (o observedSender) Send(ctx context.Context, messages ...engine.Queued) err
 	failed := telemetry.ErrorType(err)
 	telemetry.Fail(span, failed)
 	span.End()
-	o.metrics.Sent(ctx, system.Value.AsString(), queue, len(messages), time.Since(start), failed)
+	o.Metrics.Sent(ctx, system.Value.AsString(), queue, len(messages), time.Since(start), failed)
 	return err
 }
 
@@ -86,31 +84,34 @@ func sending(system attribute.KeyValue, destination string, n int) []attribute.K
 	}
 }
 
-// wakeSender counts the wakes, which are all that a runner sends.
-type wakeSender struct {
-	relay.Sender
-	signals
+// Wakes returns next, whose messages are counted as wakes: they are all that the
+// engine sends.
+func (s Signals) Wakes(next engine.Sender) engine.Sender { return wakes{next, s} }
+
+type wakes struct {
+	engine.Sender
+	Signals
 }
 
-func (o wakeSender) Send(ctx context.Context, messages ...engine.Queued) error {
+func (o wakes) Send(ctx context.Context, messages ...engine.Queued) error {
 	err := o.Sender.Send(ctx, messages...)
 	if err == nil {
 		for _, m := range messages {
-			o.metrics.Wake(ctx, m.Queue)
+			o.Metrics.Wake(ctx, m.Queue)
 		}
 	}
 	return err
 }
 
-// changed measures a transaction that has come to another state.
-func (s signals) changed(now func() time.Time) func(context.Context, workflow.State, *workflow.Progress) {
+// Changed measures a transaction that has come to another state.
+func (s Signals) Changed(now func() time.Time) func(context.Context, workflow.State, *workflow.Progress) {
 	return func(ctx context.Context, _ workflow.State, p *workflow.Progress) {
-		s.metrics.Reached(ctx, string(p.State), askedAt(p), now())
+		s.Metrics.Reached(ctx, string(p.State), askedAt(p), now())
 		switch p.State {
 		case workflow.Compensating:
-			s.metrics.Compensation(ctx, string(p.Cause))
+			s.Metrics.Compensation(ctx, string(p.Cause))
 		case workflow.Stuck:
-			s.metrics.Stuck(ctx)
+			s.Metrics.Stuck(ctx)
 		}
 		trace.SpanFromContext(ctx).AddEvent(string(p.State)) // on the span of the invocation
 	}
@@ -131,7 +132,7 @@ func askedAt(p *workflow.Progress) time.Time {
 	return at
 }
 
-// deadLetterReasons are those that Service Bus gives by itself. Whoever
+// knownReasons are ours, and those that Service Bus gives by itself. Whoever
 // dead-letters a message may give any other, which is no value for a metric.
 // (Microsoft Learn, "Overview of Service Bus dead-letter queues".)
 var knownReasons = []string{
@@ -139,33 +140,31 @@ var knownReasons = []string{
 	"MaxDeliveryCountExceeded", "TTLExpiredException", "HeaderSizeExceeded", "Session ID is null", "MaxTransferHopCountExceeded",
 }
 
-// kept counts what was put into quarantine.
-func (s signals) kept(ctx context.Context, e quarantine.Entry) {
+// Kept counts what was put into quarantine.
+func (s Signals) Kept(ctx context.Context, e quarantine.Entry) {
 	reason := "other"
-	for _, known := range knownReasons {
-		if e.Reason == known {
-			reason = known
-		}
+	if slices.Contains(knownReasons, e.Reason) {
+		reason = e.Reason
 	}
-	s.metrics.Quarantined(ctx, e.Source, reason)
+	s.Metrics.Quarantined(ctx, e.Source, reason)
 }
 
-// flushed measures the batches that a writer with these limits sends.
-func (s signals) flushed(w settings.Writer) func(ingest.Flush) {
+// Flushed measures the batches that a writer with these limits sends.
+func (s Signals) Flushed(l ingest.Limits) func(ingest.Flush) {
 	return func(f ingest.Flush) {
-		fill := max(float64(f.Events)/float64(w.BatchEvents), float64(f.Bytes)/float64(w.BatchBytes))
-		s.metrics.Batch(context.Background(), f.Events, min(1, fill))
+		fill := max(float64(f.Events)/float64(l.Events), float64(f.Bytes)/float64(l.Bytes))
+		s.Metrics.Batch(context.Background(), f.Events, min(1, fill))
 	}
 }
 
 // slowTry is how long a try of an operation on Cosmos DB takes that has a span.
 const slowTry = 100 * time.Millisecond
 
-// tried measures a try of an operation on Cosmos DB. A delivery makes some
+// Tried measures a try of an operation on Cosmos DB. A delivery makes some
 // thirty of them: only those have a span that somebody would look for, the slow
 // and the failed ones, and it is made when the try has ended.
-func (s signals) tried(ctx context.Context, t cosmosdb.Try) {
-	s.metrics.CosmosDB(ctx, cmp.Or(t.Container, "account"), t.Charge, t.Throttled())
+func (s Signals) Tried(ctx context.Context, t cosmosdb.Try) {
+	s.Metrics.CosmosDB(ctx, cmp.Or(t.Container, "account"), t.Charge, t.Throttled())
 	if t.Took < slowTry && !t.Failed() {
 		return
 	}

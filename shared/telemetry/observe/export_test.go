@@ -1,4 +1,4 @@
-package export
+package observe
 
 import (
 	"bytes"
@@ -82,9 +82,9 @@ func open(t *testing.T, c Config) (*Telemetry, *buffer) {
 
 // record makes a span and a measurement within an invocation.
 func record(t *Telemetry) {
-	end := t.Begin()
-	ctx, span := t.TracerProvider().Tracer("test").Start(context.Background(), "work")
-	if counter, err := t.MeterProvider().Meter("test").Int64Counter("done"); err == nil {
+	end := t.begin()
+	ctx, span := t.tracers.Tracer("test").Start(context.Background(), "work")
+	if counter, err := t.meters.Meter("test").Int64Counter("done"); err == nil {
 		counter.Add(ctx, 1)
 	}
 	span.End()
@@ -190,7 +190,7 @@ func TestCollectorDown(t *testing.T) {
 func pageOf(t *testing.T, to *Telemetry) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	to.Page().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	to.page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK {
 		t.Fatalf("the page answers %d", w.Code)
 	}
@@ -206,7 +206,7 @@ func TestPrometheus(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, text)
 		}
 	}
-	if _, span := to.TracerProvider().Tracer("t").Start(context.Background(), "x"); span.IsRecording() {
+	if _, span := to.tracers.Tracer("t").Start(context.Background(), "x"); span.IsRecording() {
 		t.Error("spans are recorded for nobody")
 	}
 }
@@ -216,19 +216,19 @@ func TestNothingConfigured(t *testing.T) {
 	to, _ := open(t, Config{})
 	record(to)
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	ctx, span := to.TracerProvider().Tracer("t").Start(telemetry.Remote(context.Background(), parent), "x")
-	if span.IsRecording() || telemetry.TraceParent(ctx) != parent || to.Page() != nil {
+	ctx, span := to.tracers.Tracer("t").Start(telemetry.Remote(context.Background(), parent), "x")
+	if span.IsRecording() || telemetry.TraceParent(ctx) != parent || to.page != nil {
 		t.Errorf("recording %v, trace %s", span.IsRecording(), telemetry.TraceParent(ctx))
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	t.Setenv("OTEL_TRACES_EXPORTER", "none")
 	t.Setenv("OTEL_METRICS_EXPORTER", "none")
-	if to, _ = open(t, Config{}); to.Measures() || to.flusher.flush != nil {
+	if to, _ = open(t, Config{}); to.measures || to.flusher.flush != nil {
 		t.Error("there are exporters although the environment wants none")
 	}
 	t.Setenv("OTEL_SDK_DISABLED", "true")
 	to, _ = open(t, Config{Prometheus: true})
-	if to.Page() != nil {
+	if to.page != nil {
 		t.Error("the SDK is not disabled")
 	}
 }
@@ -239,8 +239,8 @@ func TestSampler(t *testing.T) {
 	var complaints []error
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { complaints = append(complaints, err) }))
 	recorded := func(to *Telemetry, traceparent string) bool {
-		ctx, span := to.TracerProvider().Tracer("t").Start(telemetry.Remote(context.Background(), traceparent), "x")
-		_, child := to.TracerProvider().Tracer("t").Start(ctx, "y")
+		ctx, span := to.tracers.Tracer("t").Start(telemetry.Remote(context.Background(), traceparent), "x")
+		_, child := to.tracers.Tracer("t").Start(ctx, "y")
 		if child.IsRecording() != span.IsRecording() || !span.SpanContext().IsValid() {
 			t.Errorf("a child: %v, its parent: %v, %v", child.IsRecording(), span.IsRecording(), span.SpanContext())
 		}
@@ -325,7 +325,7 @@ func TestFullQueue(t *testing.T) {
 	t.Cleanup(func() { once.Do(func() { close(release) }) })
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/v1/traces")
 	to, log := open(t, Config{})
-	tracer := to.TracerProvider().Tracer("t")
+	tracer := to.tracers.Tracer("t")
 	for range queued + 5 {
 		_, span := tracer.Start(context.Background(), "x")
 		span.End()
@@ -357,7 +357,7 @@ func TestCloseIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, span := to.TracerProvider().Tracer("t").Start(context.Background(), "x")
+	_, span := to.tracers.Tracer("t").Start(context.Background(), "x")
 	span.End()
 	// The export has begun when Close runs out of time.
 	begun := to.flusher
