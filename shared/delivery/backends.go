@@ -26,7 +26,7 @@ func backends() []business.Backend {
 	}, {
 		Name:       StepPackage,
 		Functions:  []business.Function{{Name: "Packages", Route: "packages/{*path}"}},
-		Containers: []business.Container{effects(PackagesContainer, record.AccountField)},
+		Containers: []business.Container{record.Container(PackagesContainer, record.AccountField)},
 		Open: func(env business.Env) (endpoints, error) {
 			// A package and a booking tell no pickup time: they are needed as long as one
 			// may be, of a transaction that takes its time.
@@ -36,7 +36,7 @@ func backends() []business.Backend {
 	}, {
 		Name:       StepTransportation,
 		Functions:  []business.Function{{Name: "ThirdPartyDeliveries", Route: "thirdpartydeliveries/{id}"}},
-		Containers: []business.Container{effects(BookingsContainer)},
+		Containers: []business.Container{record.Container(BookingsContainer)},
 		Open: func(env business.Env) (endpoints, error) {
 			cfg := transportation.Defaults()
 			cfg.DroneReachKm, cfg.Retention = env.Settings.Decimal(carrierDistance), env.Keep
@@ -50,14 +50,14 @@ func backends() []business.Backend {
 			{Name: "Drones", Route: "drones/{id?}", Operators: true},
 		},
 		Containers: []business.Container{
-			effects(AssignmentsContainer),
+			record.Container(AssignmentsContainer),
 			{Name: DronesContainer, PartitionKey: "/zone", Indexed: []string{"busyUntil", "gap"}},
 		},
 		Open: openDrones,
 	}, {
 		Name:       StepDelivery,
 		Functions:  []business.Function{{Name: "Deliveries", Route: "deliveries/{*path}"}},
-		Containers: []business.Container{effects(DeliveriesContainer, record.AccountField)},
+		Containers: []business.Container{record.Container(DeliveriesContainer, record.AccountField)},
 		Open: func(env business.Env) (endpoints, error) {
 			cfg := deliveries.Config{Retention: env.Keep}
 			return endpoints{deliveries.New(cfg, records[record.Record[deliveries.Content]](env, DeliveriesContainer), env.Now).Endpoints()}, nil
@@ -75,11 +75,6 @@ func openDrones(env business.Env) (endpoints, error) {
 		return nil, fmt.Errorf("drones: %w", err)
 	}
 	return endpoints{s.AssignmentEndpoints(), s.DroneEndpoints()}, nil
-}
-
-// effects is a container of records.
-func effects(name string, indexed ...string) business.Container {
-	return business.Container{Name: name, PartitionKey: "/id", Expires: true, Effects: true, Indexed: indexed}
 }
 
 // records returns the store of a container of records.

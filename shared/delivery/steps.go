@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -33,18 +32,18 @@ func Steps() workflow.Definition {
 			Name:  StepPackage,
 			After: []string{StepAccount},
 			Call:  callPackage,
-			Undo:  undo(callPackage),
+			Undo:  workflow.DeleteOf(callPackage),
 		}, {
 			Name:     StepTransportation,
 			After:    []string{StepAccount},
 			Call:     callTransportation,
-			Undo:     undo(callTransportation),
+			Undo:     workflow.DeleteOf(callTransportation),
 			Affected: affected(func(a, b Request) bool { return a.Pickup != b.Pickup || a.DropOff != b.DropOff }),
 		}, {
 			Name:  StepDrone,
 			After: []string{StepPackage, StepTransportation},
 			Call:  callDrone,
-			Undo:  undo(callDrone),
+			Undo:  workflow.DeleteOf(callDrone),
 			Pivot: true, // it picks the package up
 			Affected: affected(func(a, b Request) bool {
 				return a.Pickup != b.Pickup || a.DropOff != b.DropOff || !a.PickupTime.Equal(b.PickupTime)
@@ -53,7 +52,7 @@ func Steps() workflow.Definition {
 			Name:  StepDelivery,
 			After: []string{StepDrone},
 			Call:  callDelivery,
-			Undo:  undo(callDelivery),
+			Undo:  workflow.DeleteOf(callDelivery),
 			Affected: affected(func(a, b Request) bool {
 				return a.Pickup != b.Pickup || a.DropOff != b.DropOff ||
 					!a.PickupTime.Equal(b.PickupTime) || !a.DeliverBy.Equal(b.DeliverBy)
@@ -76,14 +75,6 @@ func acceptAccount(result json.RawMessage) error {
 		return fmt.Errorf("account %s is %s", account.ID, account.Status)
 	}
 	return nil
-}
-
-// undo deletes what call has put.
-func undo(call func(workflow.Input) workflow.Call) func(workflow.Input) workflow.Call {
-	return func(in workflow.Input) workflow.Call {
-		c := call(in)
-		return workflow.Call{Backend: c.Backend, Method: http.MethodDelete, Path: c.Path}
-	}
 }
 
 // affected compares the requests before and after a change. Requests that can't

@@ -22,10 +22,10 @@ func steps() workflow.Definition {
 	return workflow.Definition{
 		Name: "order",
 		Steps: []workflow.Step{
-			{Name: StepStock, Call: reserve, Undo: undo(reserve), Affected: affected},
-			{Name: StepPayment, After: []string{StepStock}, Call: charge, Undo: undo(charge), Affected: affected},
-			{Name: StepShipment, After: []string{StepPayment}, Call: ship, Undo: undo(ship), Affected: affected},
-			{Name: StepMail, After: []string{StepShipment}, Call: send, Undo: undo(send), Pivot: true},
+			{Name: StepStock, Call: reserve, Undo: workflow.DeleteOf(reserve), Affected: affected},
+			{Name: StepPayment, After: []string{StepStock}, Call: charge, Undo: workflow.DeleteOf(charge), Affected: affected},
+			{Name: StepShipment, After: []string{StepPayment}, Call: ship, Undo: workflow.DeleteOf(ship), Affected: affected},
+			{Name: StepMail, After: []string{StepShipment}, Call: send, Undo: workflow.DeleteOf(send), Pivot: true},
 		},
 		Merge: merge,
 		// The mail is the last step: with it the order is final.
@@ -60,14 +60,6 @@ func send(in workflow.Input) workflow.Call {
 func put(backend, path string, in workflow.Input, ask any) workflow.Call {
 	body, _ := json.Marshal(ask) // numbers and texts
 	return workflow.Call{Backend: backend, Method: http.MethodPut, Path: path + url.PathEscape(in.TransactionID), Body: body}
-}
-
-// undo deletes what call has put.
-func undo(call func(workflow.Input) workflow.Call) func(workflow.Input) workflow.Call {
-	return func(in workflow.Input) workflow.Call {
-		c := call(in)
-		return workflow.Call{Backend: c.Backend, Method: http.MethodDelete, Path: c.Path}
-	}
 }
 
 func affected(before, after json.RawMessage) bool { return read(before) != read(after) }

@@ -4,12 +4,36 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 // Handler answers a request, or returns an error, which is answered as the
 // problem that it is.
 type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Endpoints are the whole contract of an effect that is nothing more than its
+// record: GET, PUT and DELETE of a path that ends with {id}. GET and PUT answer
+// with the content. B and check are as in AnswerPut, build as in Keeper.Put.
+func Endpoints[B, A, T any](path string, k *Keeper[T], check func(B) (A, error), build func(ask A, live *T) T) []business.Endpoint {
+	put := func(ctx context.Context, id string, by By, ask A) (Record[T], Change, error) {
+		hash, err := Hash(ask)
+		if err != nil {
+			return Record[T]{}, "", err
+		}
+		return k.Put(ctx, id, by, hash, func(live *T) T { return build(ask, live) })
+	}
+	undo := func(ctx context.Context, id string, by By) error {
+		_, err := k.Delete(ctx, id, by)
+		return err
+	}
+	content := func(r Record[T]) T { return r.Content }
+	return []business.Endpoint{
+		{Method: http.MethodGet, Path: path, Handle: AnswerGet(k.GetLive, content)},
+		{Method: http.MethodPut, Path: path, Handle: AnswerPut(check, put, content)},
+		{Method: http.MethodDelete, Path: path, Handle: AnswerDelete(undo)},
+	}
+}
 
 // AnswerGet answers a GET of the id in the path: 200 with what show makes of
 // what read returns.

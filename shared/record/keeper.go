@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 // Update reads a document, lets change change it, and writes it back under its
@@ -52,6 +53,9 @@ type Keeper[T any] struct {
 	// Needed tells until when a content that is put now may still be changed or
 	// undone; nil, or zero, if nobody knows: then it stays.
 	Needed func(content T, now time.Time) time.Time
+	// Done tells whether the world has done what a content says, so that its DELETE is
+	// refused with CannotUndo; nil if the world never does.
+	Done func(T) bool
 }
 
 // Get returns the record, also one that is no longer live. NotFound if there
@@ -99,10 +103,14 @@ func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, buil
 }
 
 // Delete undoes what a transaction has here, if anything, and leaves its
-// tombstone. It returns the record as it is then.
+// tombstone. It returns the record as it is then. The error is a
+// *problem.Problem if what the transaction has is Done.
 func (k *Keeper[T]) Delete(ctx context.Context, id string, by By) (Record[T], error) {
 	return Update(ctx, k.Store, id, func(rec *Record[T], _ bool) (bool, error) {
 		rec.ID = id
+		if k.Done != nil && rec.TransactionID == by.TransactionID && k.Done(rec.Content) {
+			return false, problem.New(CannotUndo, "%s has happened", id)
+		}
 		if !rec.Delete(by, k.Now(), k.retention()) {
 			return false, nil
 		}

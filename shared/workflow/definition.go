@@ -65,3 +65,12 @@ type Call struct {
 	Path    string          // escaped, below the backend's URL, such as "packages/p-1"
 	Body    json.RawMessage // nil for none
 }
+
+// DeleteOf returns the Undo of a step whose call PUTs what a DELETE of its path
+// takes away.
+func DeleteOf(call func(Input) Call) func(Input) Call {
+	return func(in Input) Call {
+		c := call(in)
+		return Call{Backend: c.Backend, Method: "DELETE", Path: c.Path}
+	}
+}

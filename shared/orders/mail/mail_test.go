@@ -13,9 +13,9 @@ import (
 
 func TestContract(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	s := &Service{record.Keeper[Mail]{Store: &recordtest.Memory[record.Record[Mail]]{}, Now: func() time.Time { return now }}}
-	routes := func(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
-	sent := `{"id":"t","to":"ann@example.com","sentAt":"2026-11-22T12:00:00Z"}`
+	k := record.Keeper[Mail]{Store: &recordtest.Memory[record.Record[Mail]]{}, Now: func() time.Time { return now }}
+	routes := func(r *mux.Router, log *slog.Logger) { record.Mount(r, log, Endpoints(k)) }
+	sent := `{"to":"ann@example.com","sentAt":"2026-11-22T12:00:00Z"}`
 	recordtest.Contract(t, routes, []recordtest.Call{
 		{Name: "too early", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com","at":"2026-11-22T12:00:09Z"}`,
 			Status: 429, Answer: "too-early", RetryAfter: "9"},

@@ -2,8 +2,6 @@
 package shipment
 
 import (
-	"context"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -23,12 +21,6 @@ type Ask struct {
 	Country  string `json:"country"`
 }
 
-// Service keeps the shipments. It is safe for concurrent use.
-type Service struct {
-	Keeper    record.Keeper[Ask]
-	Countries []string // that are served
-}
-
 // countries is the setting of those that are served.
 const countries = "SHIPMENT_COUNTRIES"
 
@@ -44,46 +36,24 @@ func Backend(name string) business.Backend {
 		Functions:  []business.Function{{Name: "Shipments", Route: "shipments/{id}"}},
 		Containers: []business.Container{record.Container("shipments")},
 		Open: func(env business.Env) ([][]business.Endpoint, error) {
-			s := &Service{record.KeeperOf[Ask](env, "shipments"), strings.Split(env.Settings.Text(countries), ",")}
-			return [][]business.Endpoint{s.Endpoints()}, nil
+			served := strings.Split(env.Settings.Text(countries), ",")
+			return [][]business.Endpoint{Endpoints(record.KeeperOf[Ask](env, "shipments"), served)}, nil
 		},
 	}
 }
 
-// Put ships an order, or changes the shipment.
-func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (record.Record[Ask], record.Change, error) {
-	if !slices.Contains(s.Countries, ask.Country) {
-		return record.Record[Ask]{}, "", problem.New(NotServed, "nothing is shipped to %s", ask.Country)
+// Endpoints is the contract of a service that ships to some countries: GET 200 or
+// 404; PUT 201, 200 for a change or a repeat, 422 not-served, 409 or 410 by the
+// rules of package record; DELETE 204.
+func Endpoints(k record.Keeper[Ask], served []string) []business.Endpoint {
+	check := func(b body) (Ask, error) {
+		ask, err := b.ask()
+		if err == nil && !slices.Contains(served, ask.Country) {
+			err = problem.New(NotServed, "nothing is shipped to %s", ask.Country)
+		}
+		return ask, err
 	}
-	hash, err := record.Hash(ask)
-	if err != nil {
-		return record.Record[Ask]{}, "", err
-	}
-	return s.Keeper.Put(ctx, id, by, hash, func(*Ask) Ask { return ask })
-}
-
-// Delete calls an order back.
-func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
-	_, err := s.Keeper.Delete(ctx, id, by)
-	return err
-}
-
-// View is a shipment as the contract shows it.
-type View struct {
-	ID string `json:"id"`
-	Ask
-}
-
-func show(rec record.Record[Ask]) View { return View{rec.ID, rec.Content} }
-
-// Endpoints is the contract: GET 200 or 404; PUT 201, 200 for a change or a repeat,
-// 422 not-served, 409 or 410 by the rules of package record; DELETE 204.
-func (s *Service) Endpoints() []business.Endpoint {
-	return []business.Endpoint{
-		{Method: http.MethodGet, Path: "shipments/{id}", Handle: record.AnswerGet(s.Keeper.GetLive, show)},
-		{Method: http.MethodPut, Path: "shipments/{id}", Handle: record.AnswerPut(body.ask, s.Put, show)},
-		{Method: http.MethodDelete, Path: "shipments/{id}", Handle: record.AnswerDelete(s.Delete)},
-	}
+	return record.Endpoints("shipments/{id}", &k, check, func(ask Ask, _ *Ask) Ask { return ask })
 }
 
 type body struct {
