@@ -13,6 +13,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/notify"
@@ -44,7 +45,7 @@ const gapGroup = "$Default"
 // openAdapters makes the connections that the functions which run here need;
 // the others stay nil, and nothing is there that could call them. None of them
 // waits for the other side.
-func openAdapters(s settings.Settings, logger *slog.Logger, observed observe.Signals) (_ *adapters, err error) {
+func openAdapters(b business.Business, s settings.Settings, logger *slog.Logger, observed observe.Signals) (_ *adapters, err error) {
 	a := &adapters{settings: s, signals: observed}
 	defer func() {
 		if err != nil {
@@ -73,7 +74,7 @@ func openAdapters(s settings.Settings, logger *slog.Logger, observed observe.Sig
 	if a.backends, err = openBackends(s, a.tokens, observed.Metrics); err != nil {
 		return nil, err
 	}
-	a.receiver, err = openReceiver(s, logger)
+	a.receiver, err = openReceiver(b, s, logger)
 	return a, err
 }
 

@@ -47,11 +47,11 @@ type App struct {
 // of reach shows with the first call, and in the function Ready. Close must be
 // called.
 func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, error) {
-	signals, closeTelemetry, err := openSignals(s, logger)
+	signals, closeTelemetry, err := openSignals(b, s, logger)
 	if err != nil {
 		return nil, err
 	}
-	adapters, err := openAdapters(s, logger, signals)
+	adapters, err := openAdapters(b, s, logger, signals)
 	if err != nil {
 		return nil, errors.Join(err, closeTelemetry(context.Background()))
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/notify"
@@ -23,7 +24,7 @@ const noticePatience = 4
 
 // openReceiver returns who is told of transactions that come to rest, nil when
 // nobody is.
-func openReceiver(s settings.Settings, logger *slog.Logger) (*notify.Webhook, error) {
+func openReceiver(b business.Business, s settings.Settings, logger *slog.Logger) (*notify.Webhook, error) {
 	if !s.Notify.On() {
 		return nil, nil
 	}
@@ -40,16 +41,16 @@ func openReceiver(s settings.Settings, logger *slog.Logger) (*notify.Webhook, er
 	}
 	logger.Info("notices are sent", "url", s.Notify.URL, "key", keys[0].Public())
 	return notify.NewWebhook(notify.WebhookConfig{
-		URL: s.Notify.URL, Application: telemetry.Process(), Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
+		URL: s.Notify.URL, Application: telemetry.Process() + " fabrikam-" + b.Name, Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
 		Concurrency: s.Notify.Concurrency, Breaker: notify.Breaker(s.Backends.Breaker), Now: time.Now, Log: logger,
 	})
 }
 
 // newNotify builds the service behind Notify.
-func newNotify(s settings.Settings, logger *slog.Logger, p ports, run *engine.Engine) *notify.Service {
+func newNotify(of business.Business, s settings.Settings, logger *slog.Logger, p ports, run *engine.Engine) *notify.Service {
 	b := s.Budgets
 	return notify.New(notify.Config{
-		Receiver: p.receiver, Store: p.transactions, Announcer: run, Source: s.Notify.Source,
+		Receiver: p.receiver, Store: p.transactions, Announcer: run, Source: s.Notify.Source, Types: of.Events(),
 		GiveUpAfter: s.Notify.GiveUpAfter, CallTimeout: b.Call, InvocationTimeout: b.Invocation,
 		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: p.now, Pause: engine.Pause, Jitter: rand.Float64, Log: logger,
 	})

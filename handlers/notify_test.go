@@ -207,7 +207,7 @@ func TestReceiverOfTheSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := openReceiver(s, slog.New(slog.NewTextHandler(log, nil)))
+		r, err := openReceiver(chosen.Business(), s, slog.New(slog.NewTextHandler(log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestPortOfTheReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := openAdapters(s, slog.New(slog.DiscardHandler), observe.Signals{})
+		a, err := openAdapters(chosen.Business(), s, slog.New(slog.DiscardHandler), observe.Signals{})
 		if err != nil {
 			t.Fatal(err)
 		}

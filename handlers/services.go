@@ -55,7 +55,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 		return services{}, err
 	}
 	out.engine = run
-	out.notify = newNotify(s, logger, p, run)
+	out.notify = newNotify(b, s, logger, p, run)
 	out.quarantine = quarantine.New(quarantine.Config{
 		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Kept: p.signals.Kept, Now: p.now, Logger: logger,
 	})

@@ -14,13 +14,14 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // openTelemetry opens what the settings and the variables OTEL_... ask for.
-func openTelemetry(s settings.Settings, logger *slog.Logger) (*observe.Telemetry, error) {
+func openTelemetry(b business.Business, s settings.Settings, logger *slog.Logger) (*observe.Telemetry, error) {
 	var credential azcore.TokenCredential
 	if s.Telemetry.OTLPScope != "" {
 		identity := settings.Connection{ClientID: s.Telemetry.OTLPClientID}
@@ -38,14 +39,15 @@ func openTelemetry(s settings.Settings, logger *slog.Logger) (*observe.Telemetry
 		logger.Warn("telemetry failed", telemetry.KeyError, err)
 	}))
 	return observe.Open(observe.Config{
+		Service: b.Name, Prefix: b.Metrics(),
 		TraceFile: s.Telemetry.TraceFile, Prometheus: s.Telemetry.Prometheus, TraceRatio: s.Telemetry.TraceRatio,
 		Credential: credential, Scope: s.Telemetry.OTLPScope, Logger: logger,
 	})
 }
 
 // openSignals returns where spans and measurements go, and what closes that.
-func openSignals(s settings.Settings, logger *slog.Logger) (observe.Signals, func(context.Context) error, error) {
-	t, err := openTelemetry(s, logger)
+func openSignals(b business.Business, s settings.Settings, logger *slog.Logger) (observe.Signals, func(context.Context) error, error) {
+	t, err := openTelemetry(b, s, logger)
 	if err != nil {
 		return observe.Signals{}, nil, err
 	}

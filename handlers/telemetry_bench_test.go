@@ -25,7 +25,7 @@ var kinds = []string{"none", "no exporter", "metrics", "OTLP"}
 // signalsFor opens one of the kinds.
 func signalsFor(b *testing.B, kind string) observe.Signals {
 	b.Helper()
-	c := observe.Config{TraceRatio: 1, Logger: slog.New(slog.DiscardHandler)}
+	c := observe.Config{Service: "test", Prefix: "test", TraceRatio: 1, Logger: slog.New(slog.DiscardHandler)}
 	switch kind {
 	case "none":
 		return observe.Signals{}

@@ -39,7 +39,7 @@ type recorded struct {
 func newRecorded(t *testing.T, changes ...string) *recorded {
 	t.Helper()
 	r := &recorded{spans: tracetest.NewSpanRecorder(), reader: sdkmetric.NewManualReader()}
-	measured, err := telemetry.NewMetrics(sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.reader)).Meter(telemetry.Scope))
+	measured, err := telemetry.NewMetrics(sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.reader)).Meter(telemetry.Scope), chosen.Business().Metrics())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestIdentityForTelemetry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opened, err := openTelemetry(s, slog.New(slog.DiscardHandler))
+		opened, err := openTelemetry(chosen.Business(), s, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -411,7 +411,7 @@ func TestTelemetryDoesNotFailTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log syncBuffer
-	signals, end, err := openSignals(s, slog.New(slog.NewTextHandler(&log, nil)))
+	signals, end, err := openSignals(chosen.Business(), s, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

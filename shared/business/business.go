@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -19,8 +20,8 @@ import (
 // Business is one business. It is read-only once it is made, and safe for
 // concurrent use.
 type Business struct {
-	// Name is lower-case words with hyphens, such as "drone-delivery": metrics,
-	// events and resources are named after it.
+	// Name is lower-case words with hyphens, such as "drone-delivery": the service,
+	// its metrics, events and resources are named after it.
 	Name string
 	// Resource is the path, below the host's prefix, of what clients ask for, such
 	// as "deliveryrequests".
@@ -43,6 +44,14 @@ type Business struct {
 	// for none.
 	Rules func(v Values) []Rule
 }
+
+// Metrics is what the names of the business's metrics begin with, such as
+// "drone_delivery".
+func (b Business) Metrics() string { return strings.ReplaceAll(b.Name, "-", "_") }
+
+// Events is what the types of the business's CloudEvents begin with, such as
+// "com.fabrikam.dronedelivery".
+func (b Business) Events() string { return "com.fabrikam." + strings.ReplaceAll(b.Name, "-", "") }
 
 // Request is what a client has asked for.
 type Request struct {

@@ -42,18 +42,18 @@ func eventID(transactionID string, n workflow.Notice) string {
 
 // eventType names the kind of news. The version is raised when data changes in
 // a way that a receiver could stumble over; a new field is none.
-func eventType(s workflow.State) string {
-	return "com.fabrikam.dronedelivery.transaction." + strings.ToLower(string(s)) + ".v1"
+func (c Config) eventType(s workflow.State) string {
+	return c.Types + ".transaction." + strings.ToLower(string(s)) + ".v1"
 }
 
 // newEvent makes the event of a notice. The event's traceparent is that of the
 // request that carries it, as the extension Distributed Tracing asks for when
 // there is nobody between sender and receiver.
-func newEvent(source, transactionID string, n workflow.Notice, traceParent string) (CloudEvent, error) {
+func (c Config) newEvent(transactionID string, n workflow.Notice, traceParent string) (CloudEvent, error) {
 	e := event.New(event.CloudEventsVersionV1)
 	e.SetID(eventID(transactionID, n))
-	e.SetSource(source)
-	e.SetType(eventType(n.State))
+	e.SetSource(c.Source)
+	e.SetType(c.eventType(n.State))
 	e.SetSubject(transactionID)
 	e.SetTime(n.At.Time)
 	if traceParent != "" {

@@ -24,17 +24,17 @@ func TestEvent(t *testing.T) {
 		want   string
 	}{
 		"completed": {workflow.Notice{Number: 1, State: workflow.Completed, Revision: 1, At: at}, "", `{
-			"specversion": "1.0", "id": "t-1/1", "source": "/test", "type": "com.fabrikam.dronedelivery.transaction.completed.v1",
+			"specversion": "1.0", "id": "t-1/1", "source": "/test", "type": "com.fabrikam.orders.transaction.completed.v1",
 			"subject": "t-1", "time": "2026-03-01T12:00:01.5Z", "datacontenttype": "application/json",
 			"data": {"transactionId": "t-1", "state": "Completed", "revision": 1, "at": "2026-03-01T12:00:01.500Z"}}`},
 		"stuck": {workflow.Notice{Number: 12, State: workflow.Stuck, Cause: workflow.CauseCancelled, Reason: `no "way" <back>`, Revision: 3, At: at}, trace, `{
-			"specversion": "1.0", "id": "t-1/12", "source": "/test", "type": "com.fabrikam.dronedelivery.transaction.stuck.v1",
+			"specversion": "1.0", "id": "t-1/12", "source": "/test", "type": "com.fabrikam.orders.transaction.stuck.v1",
 			"subject": "t-1", "time": "2026-03-01T12:00:01.5Z", "datacontenttype": "application/json", "traceparent": "` + trace + `",
 			"data": {"transactionId": "t-1", "state": "Stuck", "cause": "cancelled", "reason": "no \"way\" <back>", "revision": 3,
 				"at": "2026-03-01T12:00:01.500Z"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := newEvent("/test", "t-1", test.notice, test.trace)
+			e, err := Config{Source: "/test", Types: "com.fabrikam.orders"}.newEvent("t-1", test.notice, test.trace)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,6 +56,7 @@ func TestEvent(t *testing.T) {
 
 // Ensure each state that is told has a type of its own.
 func TestEventTypes(t *testing.T) {
+	eventType := Config{Types: "com.fabrikam.orders"}.eventType
 	seen := map[string]workflow.State{}
 	for _, s := range workflow.States {
 		if other, ok := seen[eventType(s)]; ok {
@@ -63,13 +64,13 @@ func TestEventTypes(t *testing.T) {
 		}
 		seen[eventType(s)] = s
 	}
-	if got := eventType(workflow.GivenUp); got != "com.fabrikam.dronedelivery.transaction.givenup.v1" {
+	if got := eventType(workflow.GivenUp); got != "com.fabrikam.orders.transaction.givenup.v1" {
 		t.Errorf("type %s", got)
 	}
 }
 
 func TestEventNeedsASource(t *testing.T) {
-	if _, err := newEvent("", "t-1", workflow.Notice{Number: 1, State: workflow.Completed, At: at}, ""); err == nil {
+	if _, err := (Config{Types: "com.fabrikam.orders"}).newEvent("t-1", workflow.Notice{Number: 1, State: workflow.Completed, At: at}, ""); err == nil {
 		t.Error("an event without a source is accepted")
 	}
 }
@@ -85,7 +86,7 @@ func TestDocumentationShowsAnEvent(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no example")
 	}
-	e, err := newEvent("/fabrikam/drone-delivery", "0199f3c2-5b7e-7c41-9a53-5f2f7f3e9a10", workflow.Notice{
+	e, err := Config{Source: "/fabrikam/drone-delivery", Types: "com.fabrikam.dronedelivery"}.newEvent("0199f3c2-5b7e-7c41-9a53-5f2f7f3e9a10", workflow.Notice{
 		Number: 1, State: workflow.Compensated, Cause: workflow.CauseFailed, Reason: "drone: no drone carries 90 kg", Revision: 1, At: at,
 	}, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	if err != nil {

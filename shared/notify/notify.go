@@ -55,6 +55,7 @@ type Config struct {
 	Store     Store
 	Announcer Announcer
 	Source    string // of the events, a URI reference
+	Types     string // what the events' types begin with, such as "com.fabrikam.dronedelivery"
 	// GiveUpAfter is how old a notice that can't be delivered may become.
 	GiveUpAfter time.Duration
 	CallTimeout time.Duration // that Post may take for a call
@@ -127,7 +128,7 @@ func (s *Service) post(ctx context.Context, id string, n workflow.Notice) (err e
 		telemetry.Fail(span, telemetry.ErrorType(err))
 		span.End()
 	}()
-	e, err := newEvent(s.c.Source, id, n, telemetry.TraceParent(ctx))
+	e, err := s.c.newEvent(id, n, telemetry.TraceParent(ctx))
 	if err != nil {
 		return err
 	}

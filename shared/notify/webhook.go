@@ -21,13 +21,10 @@ import (
 // Nothing in it matters.
 const maxAnswer = 64 << 10
 
-// userAgent tells the receiver's people what calls.
-const userAgent = "fabrikam-drone-delivery"
-
 // WebhookConfig says whom to call, and how. All fields but Application are required.
 type WebhookConfig struct {
 	URL string // with http or https
-	// Application names this process to the receiver; "" does not.
+	// Application tells the receiver's people what calls, as the User-Agent.
 	Application string
 	// Keys sign: the current one, and while it is replaced the previous one.
 	Keys        []SigningKey
@@ -132,7 +129,7 @@ func (r *Webhook) call(ctx context.Context, e CloudEvent) (answer, error) {
 		return answer{}, err
 	}
 	req.Header.Set("Content-Type", ContentType)
-	req.Header.Set("User-Agent", strings.TrimSpace(r.c.Application+" "+userAgent))
+	req.Header.Set("User-Agent", r.c.Application)
 	if e.TraceParent != "" {
 		req.Header.Set("Traceparent", e.TraceParent)
 	}

@@ -100,7 +100,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	w.receiver = &receiver{gate: w.Gate}
 	b := w.Engine.Budgets
 	w.service = notify.New(notify.Config{
-		Receiver: w.receiver, Store: w.Store, Announcer: w.Engine, Source: "/test",
+		Receiver: w.receiver, Store: w.Store, Announcer: w.Engine, Source: "/test", Types: "com.fabrikam.orders",
 		GiveUpAfter: giveUpAfter, CallTimeout: b.CallTimeout, InvocationTimeout: b.InvocationTimeout,
 		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: w.Clock.Now, Pause: w.Clock.Pause, Jitter: w.Engine.Jitter,
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),

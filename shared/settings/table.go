@@ -40,7 +40,7 @@ func variables(b business.Business) []variable {
 	for _, setting := range b.Settings {
 		all = append(all, variable{setting.Name, setting.Default, setting.Text, ofBusiness(setting)})
 	}
-	return append(all, others...)
+	return slices.Concat(all, notices(b.Name), others)
 }
 
 // BackendVariable names the variable that says where a backend is.
@@ -109,7 +109,7 @@ var calls = []variable{
 		span(func(s *Settings) *time.Duration { return &s.Budgets.LaterMax }, time.Second, 0.1, 86_400)},
 	{"DUPLICATE_WINDOW_SECONDS", "600", "the duplicate detection window of the queues",
 		span(func(s *Settings) *time.Duration { return &s.Budgets.DuplicateWindow }, time.Second, 20, 604_800)},
-	{"MAX_DELIVERY_COUNT", "10", "deliveries of a message before it is dead-lettered",
+	{"MAX_DELIVERY_COUNT", "10", "how many times a message may be received before it is dead-lettered",
 		whole(func(s *Settings) *int { return &s.Budgets.MaxDeliveryCount }, 2, 2000)},
 	{"CALL_ATTEMPTS", "3", "calls of one step in one invocation; after these the step waits for a later wake",
 		whole(func(s *Settings) *int { return &s.Budgets.CallAttempts }, 1, 20)},
@@ -138,31 +138,36 @@ var calls = []variable{
 		whole(func(s *Settings) *int { return &s.Writer.BufferEvents }, 1, 1_000_000)},
 }
 
-// others are who may call, who is told, and how it is watched.
-var others = []variable{
-	{"AUTH_OWNER_CLAIM", "oid", "the token's claim with the accounts on which its bearer may order, a text or a list of texts; none: any account",
-		ownerClaim(func(s *Settings) *string { return &s.Auth.OwnerClaim })},
-	{"ID_KEYS", "", "the keys that sign minted ids, separated by commas, the current key first: each a number from 0 to 255, a dot, and 32 bytes in base64; empty, on a developer's machine only: a key for this process",
-		secret(func(s *Settings) *Secret { return &s.IDKeys })},
-	{"NOTIFY_URL", "", "the address that hears of each transaction that comes to rest (docs/notifications.md); empty: no news",
-		safe(func(s *Settings) *string { return &s.Notify.URL })},
-	{"NOTIFY_SIGNING_KEY", "", "the key that signs this news: whsk_ and 32 bytes in base64",
-		secret(func(s *Settings) *Secret { return &s.Notify.Key })},
-	{"NOTIFY_SIGNING_KEY_PREVIOUS", "", "the previous key, which also signs while receivers learn the new one",
-		secret(func(s *Settings) *Secret { return &s.Notify.PreviousKey })},
-	{"NOTIFY_SOURCE", "/fabrikam/drone-delivery", "the source of the CloudEvents",
-		reference(func(s *Settings) *string { return &s.Notify.Source })},
-	{"NOTIFY_HOURS", "72", "the age at which an undelivered notice is given up",
-		span(func(s *Settings) *time.Duration { return &s.Notify.GiveUpAfter }, time.Hour, 0.001, 8760)},
-	{"NOTIFY_CONCURRENCY", "16", "how many calls to NOTIFY_URL may be under way in one handler",
-		whole(func(s *Settings) *int { return &s.Notify.Concurrency }, 1, 10_000)},
+// notices are those of the news for whoever wants to hear of a business.
+func notices(business string) []variable {
+	return []variable{
+		{"NOTIFY_URL", "", "the address that hears of each transaction that comes to rest (docs/notifications.md); empty: no news",
+			safe(func(s *Settings) *string { return &s.Notify.URL })},
+		{"NOTIFY_SIGNING_KEY", "", "the key that signs this news: whsk_ and 32 bytes in base64",
+			secret(func(s *Settings) *Secret { return &s.Notify.Key })},
+		{"NOTIFY_SIGNING_KEY_PREVIOUS", "", "the previous key, which also signs while receivers learn the new one",
+			secret(func(s *Settings) *Secret { return &s.Notify.PreviousKey })},
+		{"NOTIFY_SOURCE", "/fabrikam/" + business, "the source of the CloudEvents",
+			reference(func(s *Settings) *string { return &s.Notify.Source })},
+		{"NOTIFY_HOURS", "72", "the age at which a notice that nobody has taken is given up",
+			span(func(s *Settings) *time.Duration { return &s.Notify.GiveUpAfter }, time.Hour, 0.001, 8760)},
+		{"NOTIFY_CONCURRENCY", "16", "how many calls to NOTIFY_URL may be under way in one handler",
+			whole(func(s *Settings) *int { return &s.Notify.Concurrency }, 1, 10_000)},
+	}
+}
 
+// others are who may call, and how it is watched.
+var others = []variable{
 	{"AUTH_MODE", "off", "who checks the callers: nobody (off), the host by function keys (keys), the handler by Entra ID's tokens (entra); docs/security.md",
 		choice(func(s *Settings) *AuthMode { return &s.Auth.Mode }, AuthOff, AuthKeys, AuthEntra)},
 	{"AUTH_ISSUER", "", "the issuer of the tokens; its OpenID configuration names its keys",
 		safe(func(s *Settings) *string { return &s.Auth.Issuer })},
 	{"AUTH_AUDIENCE", "", "the audiences whose tokens are accepted",
 		list(func(s *Settings) *[]string { return &s.Auth.Audiences })},
+	{"AUTH_OWNER_CLAIM", "oid", "the token's claim with the accounts on which its bearer may order, a text or a list of texts; none: any account",
+		ownerClaim(func(s *Settings) *string { return &s.Auth.OwnerClaim })},
+	{"ID_KEYS", "", "the keys that sign minted ids, separated by commas, the current key first: each a number from 0 to 255, a dot, and 32 bytes in base64; empty, on a developer's machine only: a key for this process",
+		secret(func(s *Settings) *Secret { return &s.IDKeys })},
 	{"RATE_LIMIT_PER_SECOND", "0", "requests that one caller may send to the HTTP functions of one handler, except the backends; 0: no limit",
 		decimal(func(s *Settings) *float64 { return &s.RateLimit.PerSecond }, 0, 1_000_000)},
 	{"RATE_LIMIT_BURST", "100", "requests that one caller may send at once",

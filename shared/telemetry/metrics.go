@@ -52,35 +52,36 @@ var (
 	share = metric.WithExplicitBucketBoundaries(0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
 )
 
-// NewMetrics returns the measurements of a meter. The error joins what is wrong with
-// the names.
-func NewMetrics(meter metric.Meter) (*Metrics, error) {
-	b := builder{meter: meter}
+// NewMetrics returns the measurements of a meter. What no convention names begins
+// with the prefix and a dot, such as "drone_delivery". The error joins what is wrong
+// with the names.
+func NewMetrics(meter metric.Meter, prefix string) (*Metrics, error) {
+	standard, b := builder{meter: meter}, builder{meter: meter, prefix: prefix + "."}
 	m := &Metrics{
-		conventions: b.conventions(),
+		conventions: standard.conventions(),
 
-		accepted:       b.counter("drone_delivery.requests.accepted", "{request}", "Requests answered 202."),
-		refused:        b.counter("drone_delivery.requests.refused", "{request}", "Requests of Ingest answered with an error."),
-		acceptDuration: b.seconds("drone_delivery.accept.duration", "Time from a request to its 202.", short),
-		batchEvents:    b.whole("drone_delivery.batch.events", "{event}", "Events in a batch to the hub.", count),
-		batchFill:      b.histogram("drone_delivery.batch.fill", "1", "How full a batch to the hub was, by its limits of events and bytes.", share),
-		reached:        b.seconds("drone_delivery.transaction.duration", "Time from the acceptance of an operation to the state reached.", long),
-		stepOutcomes:   b.counter("drone_delivery.step.outcomes", "{step}", "Attempts of steps and of their undo calls, by outcome."),
-		stepRetries:    b.counter("drone_delivery.step.retries", "{call}", "Attempts of a step after its first."),
-		wakes:          b.counter("drone_delivery.wakes", "{wake}", "Wakes sent."),
-		compensations:  b.counter("drone_delivery.compensations", "{transaction}", "Transactions that began to be undone."),
-		stuck:          b.counter("drone_delivery.transactions.stuck", "{transaction}", "Transactions left to an operator."),
-		quarantined:    b.counter("drone_delivery.quarantined", "{message}", "Messages and events put into quarantine."),
-		lost:           b.counter("drone_delivery.events.lost", "{event}", "Events that expired in the hub before they were relayed."),
-		charge:         b.float("drone_delivery.cosmosdb.request_charge", "{RU}", "Request units that Cosmos DB charged."),
-		operations:     b.counter("drone_delivery.cosmosdb.operations", "{operation}", "Operations on Cosmos DB, repeated tries included."),
-		throttled:      b.counter("drone_delivery.cosmosdb.throttled", "{response}", "Answers of Cosmos DB with status 429, repeated tries included."),
-		queueAge:       b.seconds("drone_delivery.queue.age", "Time from the enqueuing of a message, or of a batch's first event, to its invocation.", long),
-		undoAge:        b.seconds("drone_delivery.undo.age", "Age of an undo each time it is put off.", long),
-		breakerOpen:    b.gauge("drone_delivery.breaker.open", "s", "How long the circuit breaker of a backend has been open, 0 while it is closed."),
+		accepted:       b.counter("requests.accepted", "{request}", "Requests answered 202."),
+		refused:        b.counter("requests.refused", "{request}", "Requests of Ingest answered with an error."),
+		acceptDuration: b.seconds("accept.duration", "Time from a request to its 202.", short),
+		batchEvents:    b.whole("batch.events", "{event}", "Events in a batch to the hub.", count),
+		batchFill:      b.histogram("batch.fill", "1", "How full a batch to the hub was, by its limits of events and bytes.", share),
+		reached:        b.seconds("transaction.duration", "Time from the acceptance of an operation to the state reached.", long),
+		stepOutcomes:   b.counter("step.outcomes", "{step}", "Attempts of steps and of their undo calls, by outcome."),
+		stepRetries:    b.counter("step.retries", "{call}", "Attempts of a step after its first."),
+		wakes:          b.counter("wakes", "{wake}", "Wakes sent."),
+		compensations:  b.counter("compensations", "{transaction}", "Transactions that began to be undone."),
+		stuck:          b.counter("transactions.stuck", "{transaction}", "Transactions left to an operator."),
+		quarantined:    b.counter("quarantined", "{message}", "Messages and events put into quarantine."),
+		lost:           b.counter("events.lost", "{event}", "Events that expired in the hub before they were relayed."),
+		charge:         b.float("cosmosdb.request_charge", "{RU}", "Request units that Cosmos DB charged."),
+		operations:     b.counter("cosmosdb.operations", "{operation}", "Operations on Cosmos DB, repeated tries included."),
+		throttled:      b.counter("cosmosdb.throttled", "{response}", "Answers of Cosmos DB with status 429, repeated tries included."),
+		queueAge:       b.seconds("queue.age", "Time from the enqueuing of a message, or of a batch's first event, to its invocation.", long),
+		undoAge:        b.seconds("undo.age", "Age of an undo each time it is put off.", long),
+		breakerOpen:    b.gauge("breaker.open", "s", "How long the circuit breaker of a backend has been open, 0 while it is closed."),
 		meter:          meter,
 	}
-	return m, errors.Join(b.errs...)
+	return m, errors.Join(append(standard.errs, b.errs...)...)
 }
 
 // Accepted counts a request that was answered 202 after so long. operation is
@@ -223,36 +224,37 @@ func with(attrs ...attribute.KeyValue) metric.MeasurementOption {
 
 // builder makes instruments and gathers what is wrong with them.
 type builder struct {
-	meter metric.Meter
-	errs  []error
+	meter  metric.Meter
+	prefix string // of all names
+	errs   []error
 }
 
 func (b *builder) counter(name, unit, description string) metric.Int64Counter {
-	c, err := b.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+	c, err := b.meter.Int64Counter(b.prefix+name, metric.WithUnit(unit), metric.WithDescription(description))
 	b.errs = append(b.errs, err)
 	return c
 }
 
 func (b *builder) float(name, unit, description string) metric.Float64Counter {
-	c, err := b.meter.Float64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+	c, err := b.meter.Float64Counter(b.prefix+name, metric.WithUnit(unit), metric.WithDescription(description))
 	b.errs = append(b.errs, err)
 	return c
 }
 
 func (b *builder) whole(name, unit, description string, bounds metric.HistogramOption) metric.Int64Histogram {
-	h, err := b.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description), bounds)
+	h, err := b.meter.Int64Histogram(b.prefix+name, metric.WithUnit(unit), metric.WithDescription(description), bounds)
 	b.errs = append(b.errs, err)
 	return h
 }
 
 func (b *builder) histogram(name, unit, description string, bounds metric.HistogramOption) metric.Float64Histogram {
-	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description), bounds)
+	h, err := b.meter.Float64Histogram(b.prefix+name, metric.WithUnit(unit), metric.WithDescription(description), bounds)
 	b.errs = append(b.errs, err)
 	return h
 }
 
 func (b *builder) gauge(name, unit, description string) metric.Float64ObservableGauge {
-	g, err := b.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
+	g, err := b.meter.Float64ObservableGauge(b.prefix+name, metric.WithUnit(unit), metric.WithDescription(description))
 	b.errs = append(b.errs, err)
 	return g
 }

@@ -49,7 +49,7 @@ func TestNilMeasuresNothing(t *testing.T) { measure(nil) }
 // the document that alerts are made by.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	reader := sdk.NewManualReader()
-	m, err := telemetry.NewMetrics(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
+	m, err := telemetry.NewMetrics(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"), "drone_delivery")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestAges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := sdk.NewManualReader()
-			m, err := telemetry.NewMetrics(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
+			m, err := telemetry.NewMetrics(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"), "drone_delivery")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,9 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
-// Scope names this project as the source of its spans and metrics.
-const Scope = "github.com/fabrikam/drone-delivery"
+// Scope names the handler's own code as the source of spans and metrics. Of which
+// business they are the service's name tells.
+const Scope = "handler"
 
 // TraceParentKey is the name under which a trace context travels: the header of
 // HTTP (W3C Trace Context, section 3.2) and the application property of

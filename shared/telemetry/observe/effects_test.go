@@ -40,7 +40,7 @@ func TestTimeOfATransaction(t *testing.T) {
 // TestMeasuredValues looks at values, where the tests of a delivery count.
 func TestMeasuredValues(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
-	m, err := telemetry.NewMetrics(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(telemetry.Scope))
+	m, err := telemetry.NewMetrics(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(telemetry.Scope), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestMeasuredValues(t *testing.T) {
 			sums[m.Name] = h.DataPoints[0].Sum
 		}
 	}
-	if sums["drone_delivery.batch.fill"] != 0.75 || sums["drone_delivery.transaction.duration"] != 90 {
+	if sums["test.batch.fill"] != 0.75 || sums["test.transaction.duration"] != 90 {
 		t.Errorf("got %v", sums)
 	}
 }

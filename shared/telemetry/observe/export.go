@@ -44,6 +44,8 @@ import (
 // 4.1048 the Functions host reads it, with values that this SDK doesn't know
 // (Azure/azure-functions-host, pull request 11568).
 type Config struct {
+	Service    string // the service's name, unless OTEL_SERVICE_NAME or the site gives it another
+	Prefix     string // what the names of the handler's metrics begin with, without the dot
 	TraceFile  string // spans as lines of OTLP in JSON are appended to it; "" is no file
 	Prometheus bool   // Page shows the metrics
 	// TraceRatio is the part of the traces that is recorded, from 0 for none to 1
@@ -66,6 +68,7 @@ type Config struct {
 type Telemetry struct {
 	tracers trace.TracerProvider
 	meters  metric.MeterProvider
+	prefix  string // of the names of metrics
 	// measures is set when meters has readers.
 	measures bool
 	page     http.Handler
@@ -81,13 +84,13 @@ type Telemetry struct {
 // Open makes the providers. Where nothing is configured they record nothing. The
 // error is about the configuration: that a collector is out of reach is none.
 func Open(c Config) (*Telemetry, error) {
-	t := &Telemetry{tracers: tracenoop.NewTracerProvider(), meters: metricnoop.NewMeterProvider()}
+	t := &Telemetry{tracers: tracenoop.NewTracerProvider(), meters: metricnoop.NewMeterProvider(), prefix: c.Prefix}
 	t.exports, t.end = context.WithCancel(context.Background())
 	t.flusher = newFlusher(nil)
 	if os.Getenv("OTEL_SDK_DISABLED") == "true" {
 		return t, nil
 	}
-	about, err := resourceOf()
+	about, err := resourceOf(c.Service)
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
@@ -141,15 +144,11 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	return nil
 }
 
-// name is the service's, unless OTEL_SERVICE_NAME or the site gives it another.
-const name = "drone-delivery"
-
 // resourceOf describes this process. What the environment says wins
 // (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES). The variables of the site are
 // described on Microsoft Learn, "Environment variables and app settings in Azure
 // App Service".
-func resourceOf() (*resource.Resource, error) {
-	service := name
+func resourceOf(service string) (*resource.Resource, error) {
 	attrs := []attribute.KeyValue{semconv.ServiceInstanceID(uuid.NewString())}
 	if site := os.Getenv("WEBSITE_SITE_NAME"); site != "" {
 		service = site
@@ -259,7 +258,7 @@ func (t *Telemetry) newOutage(signal string, logger *slog.Logger) *outage {
 
 // countDropped makes what is lost on the way out a metric of its own.
 func (t *Telemetry) countDropped() error {
-	_, err := t.meters.Meter(telemetry.Scope).Int64ObservableCounter("drone_delivery.telemetry.dropped",
+	_, err := t.meters.Meter(telemetry.Scope).Int64ObservableCounter(t.prefix+".telemetry.dropped",
 		metric.WithUnit("{item}"), metric.WithDescription("Spans, and points of metrics, that were dropped instead of exported."),
 		metric.WithInt64Callback(func(_ context.Context, observer metric.Int64Observer) error {
 			lost := map[string]int64{}

@@ -62,7 +62,7 @@ func (b *buffer) String() string {
 func open(t *testing.T, c Config) (*Telemetry, *buffer) {
 	t.Helper()
 	log := &buffer{}
-	c.Logger = slog.New(slog.NewTextHandler(log, nil))
+	c.Service, c.Prefix, c.Logger = "orders", "orders", slog.New(slog.NewTextHandler(log, nil))
 	if c.TraceRatio == 0 {
 		c.TraceRatio = 1
 	}
@@ -174,7 +174,7 @@ func TestCollectorDown(t *testing.T) {
 	if n := strings.Count(log.String(), "telemetry is dropped"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, log)
 	}
-	if text := pageOf(t, to); !strings.Contains(text, `drone_delivery_telemetry_dropped_total{signal="traces"} 3`) {
+	if text := pageOf(t, to); !strings.Contains(text, `orders_telemetry_dropped_total{signal="traces"} 3`) {
 		t.Errorf("not counted:\n%s", text)
 	}
 	c.mu.Lock()

@@ -26,7 +26,7 @@ func (t *Telemetry) Signals() (Signals, error) {
 	s := Signals{Tracer: t.tracers.Tracer(telemetry.Scope), Page: t.page, Begin: t.begin}
 	if t.measures {
 		var err error
-		if s.Metrics, err = telemetry.NewMetrics(t.meters.Meter(telemetry.Scope)); err != nil {
+		if s.Metrics, err = telemetry.NewMetrics(t.meters.Meter(telemetry.Scope), t.prefix); err != nil {
 			return Signals{}, fmt.Errorf("metrics: %w", err)
 		}
 	}

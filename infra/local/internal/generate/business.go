@@ -50,7 +50,7 @@ const (
 
 // Business returns what Bicep needs to know of a business, as JSON for people.
 func Business(b business.Business) ([]byte, error) {
-	out := file{Name: b.Name, Resource: b.Resource, Metrics: strings.ReplaceAll(b.Name, "-", "_")}
+	out := file{Name: b.Name, Resource: b.Resource, Metrics: b.Metrics()}
 	kept := map[string]bool{}
 	for _, backend := range b.Backends {
 		out.Backends = append(out.Backends, settings.BackendVariable(backend.Name))
