@@ -11,7 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
-	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
@@ -73,20 +72,20 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 
 // newMint returns what makes ids. Without keys it makes one that nobody else has,
 // which the settings allow on a developer's machine alone.
-func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*mint.Mint, error) {
-	keys, err := mint.ParseKeys(s.IDKeys.Reveal())
+func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*ingest.Minter, error) {
+	keys, err := ingest.ParseIDKeys(s.IDKeys.Reveal())
 	if err == nil && len(keys) == 0 {
 		if s.Functions.Has("Ingest") || s.Functions.Has("Progress") {
 			logger.Warn("ids are minted with a key that only this process has: other instances reject them until they are stored; set ID_KEYS")
 		}
-		var key mint.Key
-		key, err = mint.NewKey(0, cryptorand.Reader)
-		keys = []mint.Key{key}
+		var key ingest.IDKey
+		key, err = ingest.NewIDKey(0, cryptorand.Reader)
+		keys = []ingest.IDKey{key}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keys of ids: %w", err)
 	}
-	return mint.New(keys, now, cryptorand.Reader), nil
+	return ingest.NewMinter(keys, now, cryptorand.Reader), nil
 }
 
 // newBackendGuard returns what keeps the calls to the backends within their limits.

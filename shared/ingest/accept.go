@@ -11,7 +11,6 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -82,7 +81,7 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 			return s.send(ctx, kept, in, true)
 		}
 	}
-	id, err := s.c.Known.Mint.New(mint.Transaction, in.Caller)
+	id, err := s.c.Known.Mint.New(TransactionIDs, in.Caller)
 	if err != nil {
 		return Result{}, fmt.Errorf("accept request: %w", err)
 	}
@@ -197,7 +196,7 @@ func (s *Service) keepAndSend(ctx context.Context, r Request, in Input, other er
 
 // request makes the record of a request that comes now.
 func (s *Service) request(id, transactionID string, kind workflow.OperationKind, in Input) (Request, error) {
-	operationID, err := s.c.Known.Mint.New(mint.Operation, operationOf(transactionID, in.Caller))
+	operationID, err := s.c.Known.Mint.New(OperationIDs, operationOf(transactionID, in.Caller))
 	if err != nil {
 		return Request{}, fmt.Errorf("accept request: %w", err)
 	}

@@ -7,22 +7,21 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // realMint is a mint with a key of its own.
-func realMint(t *testing.T, now time.Time) *mint.Mint {
+func realMint(t *testing.T, now time.Time) *Minter {
 	t.Helper()
-	key, err := mint.NewKey(1, rand.Reader)
+	key, err := NewIDKey(1, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mint.New([]mint.Key{key}, func() time.Time { return now }, rand.Reader)
+	return NewMinter([]IDKey{key}, func() time.Time { return now }, rand.Reader)
 }
 
-func newID(t *testing.T, m *mint.Mint, kind mint.Kind, whom string) string {
+func newID(t *testing.T, m *Minter, kind IDKind, whom string) string {
 	t.Helper()
 	id, err := m.New(kind, whom)
 	if err != nil {
@@ -38,9 +37,9 @@ func TestForgedIDs(t *testing.T) {
 	m := realMint(t, noon)
 	b.c.Known.Mint = m
 	for name, id := range map[string]string{
-		"forged":            newID(t, realMint(t, noon), mint.Transaction, "ann"),
-		"another's":         newID(t, m, mint.Transaction, "bob"),
-		"an operation's":    newID(t, m, mint.Operation, operationOf("x", "ann")),
+		"forged":            newID(t, realMint(t, noon), TransactionIDs, "ann"),
+		"another's":         newID(t, m, TransactionIDs, "bob"),
+		"an operation's":    newID(t, m, OperationIDs, operationOf("x", "ann")),
 		"made up, UUIDv7":   "019be2a0-3c00-7abc-8def-0123456789ab",
 		"made up of zeroes": "t1-000000000000000000000000000000000000000000000000",
 	} {
@@ -54,13 +53,13 @@ func TestForgedIDs(t *testing.T) {
 					}
 				}
 			}
-			if _, err := b.Put(t.Context(), id, input(`{"a":1}`)); mint.Formed(id) && !failure.Is(err, failure.NotFound) {
+			if _, err := b.Put(t.Context(), id, input(`{"a":1}`)); formed(id) && !failure.Is(err, failure.NotFound) {
 				t.Errorf("a put: %v", err)
 			}
-			if _, err := b.c.Known.AcceptedAt(t.Context(), id, "ann"); mint.Formed(id) && !failure.Is(err, failure.NotFound) {
+			if _, err := b.c.Known.AcceptedAt(t.Context(), id, "ann"); formed(id) && !failure.Is(err, failure.NotFound) {
 				t.Errorf("asked for: %v", err)
 			}
-			if _, kept := b.requests.kept[id]; kept != !mint.Formed(id) {
+			if _, kept := b.requests.kept[id]; kept != !formed(id) {
 				t.Errorf("kept %v", kept)
 			}
 		})
@@ -105,7 +104,7 @@ func TestMintedIDs(t *testing.T) {
 func TestIDOfAForgottenKey(t *testing.T) {
 	b := newBench()
 	b.c.Known.Mint = realMint(t, noon)
-	id := newID(t, realMint(t, noon), mint.Transaction, "ann")
+	id := newID(t, realMint(t, noon), TransactionIDs, "ann")
 	p := ofAnn(workflow.Running)
 	p.ID = id
 	p.Operations[0].Hash = workflow.Hash(workflow.OperationStart, id, []byte(`{"a":1}`))

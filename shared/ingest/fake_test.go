@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -144,12 +143,12 @@ type fakeMint struct {
 	fail   error
 }
 
-func (m *fakeMint) New(mint.Kind, string) (string, error) {
+func (m *fakeMint) New(IDKind, string) (string, error) {
 	m.minted++
 	return fmt.Sprintf("m-%d", m.minted), m.fail
 }
 
-func (m *fakeMint) At(_ mint.Kind, _, id string) (time.Time, bool) {
+func (m *fakeMint) At(_ IDKind, _, id string) (time.Time, bool) {
 	return noon, strings.HasPrefix(id, "m-")
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/mint"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -62,11 +61,11 @@ func newProgress() (*Progress, *stores) {
 // minted knows ids by their form.
 type minted struct{}
 
-func (minted) New(mint.Kind, string) (string, error) {
+func (minted) New(IDKind, string) (string, error) {
 	return "", errors.New("progress must not mint")
 }
 
-func (minted) At(_ mint.Kind, _, id string) (time.Time, bool) {
+func (minted) At(_ IDKind, _, id string) (time.Time, bool) {
 	return midday, strings.HasPrefix(id, "m-")
 }
 

@@ -51,7 +51,7 @@ type Settings struct {
 	// Business are the settings of the business, by name.
 	Business business.Values
 
-	// IDKeys are what ids are minted with, and known by; see package mint.
+	// IDKeys are what ids are minted with, and known by; see ingest.Minter.
 	IDKeys Secret
 	// EventConcurrency is how many events of one function run at once here.
 	EventConcurrency int

@@ -1,7 +1,4 @@
-// Package mint makes this system's own ids, and tells them from all others
-// without a look-up: by a code that takes the key to make (a MAC). So nobody
-// can choose or foretell such an id.
-package mint
+package ingest
 
 import (
 	"crypto/hmac"
@@ -14,13 +11,13 @@ import (
 	"time"
 )
 
-// Kind is what an id names.
-type Kind string
+// IDKind is what an id names.
+type IDKind string
 
 // The kinds. Each begins the ids of it, with the version of the form.
 const (
-	Transaction Kind = "t1-"
-	Operation   Kind = "o1-"
+	TransactionIDs IDKind = "t1-"
+	OperationIDs   IDKind = "o1-"
 )
 
 // The form of an id: its kind, and these bytes in base32hex, small letters,
@@ -31,34 +28,34 @@ const (
 	keyAt    = 8  // 1 byte: the number of the key
 	randomAt = 9  // 9 bytes
 	macAt    = 18 // 12 bytes: of kind, of whom it was minted for, and of all before
-	size     = 30
+	idSize   = 30
 )
 
 // firstPlace is the place of everything while there is one hub, one queue and one
 // database.
 const firstPlace = 1
 
-var encoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
+var idEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// Mint makes ids with one key, and knows those made with any of its keys. It is
+// Minter makes ids with one key, and knows those made with any of its keys. It is
 // safe for concurrent use.
-type Mint struct {
-	keys   []Key
+type Minter struct {
+	keys   []IDKey
 	now    func() time.Time
 	random io.Reader
 }
 
-// New returns a Mint. The first key makes ids; there must be one. Ids have the
+// NewMinter returns a Minter. The first key makes ids; there must be one. Ids have the
 // time of now, and what can't be foretold of them is read from random.
-func New(keys []Key, now func() time.Time, random io.Reader) *Mint {
-	return &Mint{keys: keys, now: now, random: random}
+func NewMinter(keys []IDKey, now func() time.Time, random io.Reader) *Minter {
+	return &Minter{keys: keys, now: now, random: random}
 }
 
 // New makes an id for someone: the caller of a transaction, or whatever else is to
 // be known to find out that the id was minted. The error is that of the random
 // source.
-func (m *Mint) New(kind Kind, whom string) (string, error) {
-	var id [size]byte
+func (m *Minter) New(kind IDKind, whom string) (string, error) {
+	var id [idSize]byte
 	binary.BigEndian.PutUint64(id[timeAt:], uint64(m.now().UnixMilli())<<16)
 	binary.BigEndian.PutUint16(id[placeAt:], firstPlace)
 	key := m.keys[0]
@@ -67,13 +64,13 @@ func (m *Mint) New(kind Kind, whom string) (string, error) {
 		return "", fmt.Errorf("mint id: %w", err)
 	}
 	copy(id[macAt:], key.mac(kind, whom, id[:macAt]))
-	return string(kind) + encoding.EncodeToString(id[:]), nil
+	return string(kind) + idEncoding.EncodeToString(id[:]), nil
 }
 
 // At returns when an id of this kind was minted for someone, to the millisecond;
 // false for an id that wasn't, or whose key is no longer known.
-func (m *Mint) At(kind Kind, whom, id string) (time.Time, bool) {
-	raw, ok := parse(kind, id)
+func (m *Minter) At(kind IDKind, whom, id string) (time.Time, bool) {
+	raw, ok := parseID(kind, id)
 	if !ok {
 		return time.Time{}, false
 	}
@@ -85,34 +82,34 @@ func (m *Mint) At(kind Kind, whom, id string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Formed reports whether an id has the form of a minted one. Clients may choose
+// formed reports whether an id has the form of a minted one. Clients may choose
 // no such id, whether it was ever minted or not.
-func Formed(id string) bool {
-	for _, kind := range []Kind{Transaction, Operation} {
-		if _, ok := parse(kind, id); ok {
+func formed(id string) bool {
+	for _, kind := range []IDKind{TransactionIDs, OperationIDs} {
+		if _, ok := parseID(kind, id); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// parse returns the bytes of an id that has the form of its kind. There is one
+// parseID returns the bytes of an id that has the form of its kind. There is one
 // spelling of them: no bits are left over.
-func parse(kind Kind, id string) ([]byte, bool) {
+func parseID(kind IDKind, id string) ([]byte, bool) {
 	text, ok := strings.CutPrefix(id, string(kind))
-	if !ok || len(text) != encoding.EncodedLen(size) {
+	if !ok || len(text) != idEncoding.EncodedLen(idSize) {
 		return nil, false
 	}
-	raw, err := encoding.DecodeString(text)
-	return raw, err == nil && len(raw) == size // it would skip line breaks
+	raw, err := idEncoding.DecodeString(text)
+	return raw, err == nil && len(raw) == idSize // it would skip line breaks
 }
 
 // mac is the code of an id. The parts can't run into each other: all but whom
 // have a fixed length.
-func (k Key) mac(kind Kind, whom string, rest []byte) []byte {
+func (k IDKey) mac(kind IDKind, whom string, rest []byte) []byte {
 	mac := hmac.New(sha256.New, k.secret)
 	mac.Write([]byte(kind)) // a hash takes everything
 	mac.Write(rest)
 	mac.Write([]byte(whom))
-	return mac.Sum(nil)[:size-macAt]
+	return mac.Sum(nil)[:idSize-macAt]
 }
