@@ -17,7 +17,7 @@ import (
 func withCrashPoints(t *trigger, p ports, roles map[string]workflow.Queue) ports {
 	p.producer = crashingProducer{p.producer, t}
 	p.sender = crashingSender{p.sender, t, roles}
-	p.caller = crashingCaller{p.caller, t}
+	p.backends = crashingBackends{p.backends, t}
 	if p.receiver != nil {
 		p.receiver = crashingReceiver{p.receiver, t}
 	}
@@ -62,13 +62,13 @@ func (c crashingSender) Send(ctx context.Context, messages ...engine.Queued) err
 	return c.t.around(sendEffect(c.roles, messages), func() error { return c.Sender.Send(ctx, messages...) })
 }
 
-type crashingCaller struct {
-	engine.Caller
+type crashingBackends struct {
+	engine.Backends
 	t *trigger
 }
 
-func (c crashingCaller) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
-	outcome, err := around(c.t, callEffect(r.Call), func() (workflow.Outcome, error) { return c.Caller.Do(ctx, r), nil })
+func (c crashingBackends) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
+	outcome, err := around(c.t, callEffect(r.Call), func() (workflow.Outcome, error) { return c.Backends.Do(ctx, r), nil })
 	if err != nil {
 		return workflow.Outcome{Retry: workflow.RetryNever, Effect: workflow.EffectMaybe, Message: err.Error()}
 	}

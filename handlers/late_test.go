@@ -13,14 +13,14 @@ import (
 
 // slowRoad keeps the first PUT of a step on its way: the caller gives up on it.
 type slowRoad struct {
-	engine.Caller
+	engine.Backends
 	step string
 	held *engine.Attempt
 }
 
 func (s *slowRoad) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
 	if r.Call.Backend != s.step || r.Undo || s.held != nil {
-		return s.Caller.Do(ctx, r)
+		return s.Backends.Do(ctx, r)
 	}
 	s.held = &r
 	return workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectMaybe, Message: "no answer in time"}
@@ -35,9 +35,9 @@ func TestDeliveryPutPastItsDelete(t *testing.T)       { putPastDelete(t, deliver
 
 func putPastDelete(t *testing.T, step string) {
 	l := newLife(t, nil, "CALL_ATTEMPTS", "1")
-	road := &slowRoad{Caller: l.ports.caller, step: step}
+	road := &slowRoad{Backends: l.ports.backends, step: step}
 	p := l.ports
-	p.caller = road
+	p.backends = road
 	l.start(p)
 	l.owner("active")
 	l.deliverRequest(deliveryBody)
@@ -59,7 +59,7 @@ func putPastDelete(t *testing.T, step string) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if o := road.Caller.Do(ctx, *road.held); o.Status != http.StatusGone || o.Effect != workflow.EffectNo {
+	if o := road.Backends.Do(ctx, *road.held); o.Status != http.StatusGone || o.Effect != workflow.EffectNo {
 		t.Errorf("the late PUT was answered %+v, want 410", o)
 	}
 	l.check(story{final: workflow.Cancelled})

@@ -26,7 +26,7 @@ type ports struct {
 	// undeliverable moves the dead letters of a queue that no function can be
 	// given, and returns how many it has moved. See messaging.Sender.
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
-	caller        engine.Caller
+	backends      engine.Backends
 	receiver      notify.Receiver // nil when nobody is to be told
 	checks        []check
 	signals       observe.Signals
@@ -58,7 +58,7 @@ func openStores(db *cosmosdb.Database) stores {
 // ports returns the adapters as ports.
 func (a *adapters) ports(now func() time.Time) ports {
 	p := ports{
-		stores: openStores(a.database), producer: a.producer, reader: a.reader, sender: a.sender, caller: a.backends, now: now, checks: a.checks(),
+		stores: openStores(a.database), producer: a.producer, reader: a.reader, sender: a.sender, backends: a.backends, now: now, checks: a.checks(),
 	}
 	if a.sender != nil {
 		p.undeliverable = a.sender.DrainUndeliverable

@@ -23,7 +23,7 @@ import (
 type services struct {
 	ingest     *ingest.Service
 	progress   *ingest.Progress
-	views      engine.Caller // views, asked for by clients
+	views      engine.Backends // views, asked for by clients
 	relay      *relay.Service
 	engine     *engine.Engine
 	notify     *notify.Service
@@ -94,7 +94,7 @@ func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logg
 	for _, backend := range b.Backends {
 		own[backend.Name] = backend.Concurrency
 	}
-	return backendclient.NewGuard(p.caller, backendclient.Limits{
+	return backendclient.NewGuard(p.backends, backendclient.Limits{
 		CallTimeout: b.Workflow.LongestCall(s.Budgets.Call), Concurrency: s.Backends.Concurrency, Own: own,
 		Breaker: backendclient.Breaker(s.Backends.Breaker),
 	}, p.signals.Metrics, logger)
@@ -102,15 +102,15 @@ func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logg
 
 func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p ports) (*engine.Engine, error) {
 	b := s.Budgets
-	caller, err := newBackendGuard(of, s, logger, p)
+	guard, err := newBackendGuard(of, s, logger, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.signals.Metrics.Breakers(caller.Open); err != nil {
+	if err := p.signals.Metrics.Breakers(guard.Open); err != nil {
 		return nil, fmt.Errorf("measure the circuit breakers: %w", err)
 	}
 	return engine.New(engine.Config{
-		Definition: &of.Workflow, Store: p.transactions, Outside: p.outside, Caller: caller, Sender: p.signals.Wakes(p.sender),
+		Definition: &of.Workflow, Store: p.transactions, Outside: p.outside, Backends: guard, Sender: p.signals.Wakes(p.sender),
 		Queues: map[workflow.Queue]string{
 			workflow.QueueTransactions: s.TransactionsQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,

@@ -289,11 +289,11 @@ func TestLinesThatAlertsCount(t *testing.T) {
 }
 
 // shutOut lets no undo through to the backends.
-type shutOut struct{ engine.Caller }
+type shutOut struct{ engine.Backends }
 
 func (s shutOut) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
 	if !r.Undo {
-		return s.Caller.Do(ctx, r)
+		return s.Backends.Do(ctx, r)
 	}
 	return workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectNo, Status: 403, Type: problem.Forbidden.ID, Message: "not let in"}
 }
@@ -305,7 +305,7 @@ func TestUndoThatIsShutOut(t *testing.T) {
 	r.account("owner-1", "active")
 	path := r.post(deliveryBody).TransactionURL
 	p := r.ports
-	p.caller = shutOut{p.caller}
+	p.backends = shutOut{p.backends}
 	if err := r.app.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

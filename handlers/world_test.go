@@ -115,7 +115,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints,
 			documents: w.container,
 		},
-		producer: w.producer, reader: w.producer, sender: w.queue, caller: backends, signals: signals, now: w.now,
+		producer: w.producer, reader: w.producer, sender: w.queue, backends: backends, signals: signals, now: w.now,
 		undeliverable: w.undelivered,
 		checks:        []check{{"eventHubs", w.reach}, {"serviceBus", w.reach}, {"cosmosDB", w.reach}},
 	}

@@ -108,7 +108,7 @@ func transport(cfg Config) *http.Transport {
 // Close closes the idle connections. Calls under way are not disturbed.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-var _ engine.Caller = (*Client)(nil)
+var _ engine.Backends = (*Client)(nil)
 
 // Do makes one attempt. It always returns a verdict: an end of ctx is one, too. Here
 // is the only place where a call's time-out is applied.

@@ -97,7 +97,7 @@ func (l Limits) validate() error {
 // What it refuses was not sent. It is safe for concurrent use, and keeps time
 // by the process's clock.
 type Guard struct {
-	next    engine.Caller
+	next    engine.Backends
 	limits  Limits
 	metrics *telemetry.Metrics
 	logger  *slog.Logger
@@ -123,12 +123,12 @@ func (b *protected) openFor() time.Duration {
 	return 0
 }
 
-var _ engine.Caller = (*Guard)(nil)
+var _ engine.Backends = (*Guard)(nil)
 
 // NewGuard returns a Guard before next. It records each attempt, in a span and in
 // the metrics, which may be nil, and logs each change of a breaker's state. The
 // error says what is wrong with the limits.
-func NewGuard(next engine.Caller, l Limits, m *telemetry.Metrics, logger *slog.Logger) (*Guard, error) {
+func NewGuard(next engine.Backends, l Limits, m *telemetry.Metrics, logger *slog.Logger) (*Guard, error) {
 	l = l.withDefaults()
 	if err := l.validate(); err != nil {
 		return nil, fmt.Errorf("guard of the backends: %w", err)

@@ -27,7 +27,7 @@ func (s *session) attempt(ctx context.Context, step string, a Attempt) workflow.
 	first := a.Number
 	for ctx.Err() == nil && !s.r.Now().Add(a.Timeout).After(end) {
 		a.Number = first + f.Attempts
-		f.Add(s.r.Caller.Do(telemetry.With(ctx, slog.Int(telemetry.KeyAttempt, a.Number)), a))
+		f.Add(s.r.Backends.Do(telemetry.With(ctx, slog.Int(telemetry.KeyAttempt, a.Number)), a))
 		o := f.Outcome
 		if o.Retry == workflow.RetryNone {
 			if a.Undo && s.p.Step(step).Effect == workflow.EffectMaybe {

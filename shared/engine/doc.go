@@ -19,7 +19,7 @@
 //     outside before its message is settled and before the document is saved.
 //
 // Reading order: envelope.go (what travels on the hub and on the queues),
-// decode.go, budgets.go, caller.go, engine.go, schedule.go and supervise.go
+// decode.go, budgets.go, ports.go, engine.go, schedule.go and supervise.go
 // (what the two do differently), handle.go (which message does what), receive.go
 // (its operation), session.go (the lease and its saves), call.go (in-place
 // retries), wake.go (the successor), sweep.go, deadletter.go.

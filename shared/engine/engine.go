@@ -27,7 +27,7 @@ type Config struct {
 	Definition *workflow.Definition
 	Store      workflow.Store
 	Outside    Outside
-	Caller     Caller
+	Backends   Backends
 	Sender     Sender
 	Queues     map[workflow.Queue]string // names by role
 	Budgets    Budgets
@@ -61,7 +61,7 @@ func New(c Config) (*Engine, error) {
 	} else {
 		errs = append(errs, c.Definition.Validate())
 	}
-	if c.Store == nil || c.Outside == nil || c.Caller == nil || c.Sender == nil || c.Now == nil || c.Pause == nil || c.Random == nil || c.Log == nil {
+	if c.Store == nil || c.Outside == nil || c.Backends == nil || c.Sender == nil || c.Now == nil || c.Pause == nil || c.Random == nil || c.Log == nil {
 		errs = append(errs, errors.New("a required field is missing"))
 	}
 	queues := []workflow.Queue{workflow.QueueTransactions, workflow.QueueCompensations}

@@ -45,12 +45,6 @@ type Event struct {
 	Properties     map[string]any
 }
 
-// Sender sends messages to their queues. An error leaves open which of them
-// were taken; its kind is Invalid if one can never be.
-type Sender interface {
-	Send(ctx context.Context, messages ...engine.Queued) error
-}
-
 // Quarantine keeps what is unreadable.
 type Quarantine interface {
 	Keep(ctx context.Context, e quarantine.Entry) error
@@ -59,7 +53,7 @@ type Quarantine interface {
 // Config is what a Service needs.
 type Config struct {
 	Queue      string // the name of the queue that the messages go to
-	Sender     Sender
+	Sender     engine.Sender
 	Quarantine Quarantine
 	// Checkpoints and Reader find and fill the gaps that the trigger leaves.
 	// Without Checkpoints (nil) nobody looks for them, and what follows is not

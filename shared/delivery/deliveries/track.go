@@ -21,7 +21,9 @@ func ownerOf(rec record.Record[Content]) Owner { return Owner{rec.Content.OwnerI
 
 func statusOf(t Tracking) Status { return t.Status }
 
-func eventsOf(t Tracking) record.Page[TrackingEvent] { return record.Page[TrackingEvent]{Items: t.Events} }
+func eventsOf(t Tracking) record.Page[TrackingEvent] {
+	return record.Page[TrackingEvent]{Items: t.Events}
+}
 
 // confirmationBody is a Confirmation as it arrives: what is missing is nil.
 type confirmationBody struct {

@@ -18,7 +18,7 @@ import (
 // a repeat or a change, a lower revision is refused, a DELETE leaves a
 // tombstone, and a PUT on a tombstone is refused. What the world has finished
 // (Finish) stays: its DELETE is refused for good, and so is a change of it. They
-// are a engine.Caller;
+// are an engine.Backends;
 // their effects are "<METHOD> <path>". Safe for concurrent use.
 type Backends struct {
 	Gate *workflowtest.Gate

@@ -52,11 +52,11 @@ func newOutage(t *testing.T, guarded bool, kind string, services ...string) *out
 		if !guarded {
 			return
 		}
-		guard, err := backendclient.NewGuard(c.Caller, backendclient.Limits{}, nil, slog.New(slog.DiscardHandler))
+		guard, err := backendclient.NewGuard(c.Backends, backendclient.Limits{}, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Caller = guard
+		c.Backends = guard
 	})
 	o.sweepAt = o.Clock.Now()
 	o.Backends.OnCall = o.call

@@ -62,7 +62,7 @@ func New(t TB, d *workflow.Definition, seed uint64, change func(*engine.Config))
 	var mu sync.Mutex
 	source := rand.NewPCG(seed, 1)
 	c := engine.Config{
-		Definition: d, Store: w.Store, Outside: w.Outside, Caller: w.Backends, Sender: w.Queue,
+		Definition: d, Store: w.Store, Outside: w.Outside, Backends: w.Backends, Sender: w.Queue,
 		Queues: map[workflow.Queue]string{
 			workflow.QueueTransactions: "deliveries-q", workflow.QueueCompensations: "compensations-q", workflow.QueueNotifications: "notifications-q",
 		},

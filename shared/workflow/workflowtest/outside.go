@@ -11,7 +11,7 @@ import (
 )
 
 // Outside keeps the operations that are on record outside of their transactions.
-// It is a engine.Outside; its effects are "outside <OperationID>" and "read
+// It is an engine.Outside; its effects are "outside <OperationID>" and "read
 // outside <OperationID>". Safe for concurrent use.
 type Outside struct {
 	Gate *Gate

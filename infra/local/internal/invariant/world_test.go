@@ -78,7 +78,7 @@ func newWorld(t testing.TB) *world {
 	transportation.New(carriers, &w.bookings, now).Routes(w.router, log)
 	deliveries.New(deliveries.Config{}, &w.deliveries, now).Routes(w.router, log)
 	definition := delivery.Steps()
-	w.World = enginetest.New(t, &definition, 1, func(c *engine.Config) { c.Caller, c.Budgets.Notify = w, true })
+	w.World = enginetest.New(t, &definition, 1, func(c *engine.Config) { c.Backends, c.Budgets.Notify = w, true })
 	w.Notify = func(_ context.Context, e engine.Envelope) error {
 		return w.Store.Change(e.TransactionID, func(p *workflow.Progress) { p.Notified(p.Outbox.Count) })
 	}
@@ -90,7 +90,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// Do implements engine.Caller on the backends' routes.
+// Do implements engine.Backends on the backends' routes.
 func (w *world) Do(ctx context.Context, r engine.Attempt) workflow.Outcome {
 	if w.answer != nil {
 		if status := w.answer(r); status != 0 {

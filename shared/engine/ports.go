@@ -25,14 +25,16 @@ type Attempt struct {
 	Timeout time.Duration
 }
 
-// Caller makes calls. Do makes one attempt, bounded by its Timeout, and judges it; whatever goes wrong is in the outcome. The trace of the context
-// goes with it. It is safe for concurrent use.
-type Caller interface {
+// Backends makes calls. Do makes one attempt, bounded by its Timeout, and judges it;
+// whatever goes wrong is in the outcome. The trace of the context goes with it. It is
+// safe for concurrent use.
+type Backends interface {
 	Do(ctx context.Context, a Attempt) workflow.Outcome
 }
 
 // Sender sends messages to queues, all or, with an error, an unknown part of
-// them. It is safe for concurrent use.
+// them. The kind of the error is Invalid if a queue can never take one. It is safe for
+// concurrent use.
 type Sender interface {
 	Send(ctx context.Context, messages ...Queued) error
 }
