@@ -1,9 +1,8 @@
 package problem
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,20 +18,11 @@ type Faults struct{ fields []Field }
 // reads on behind a fault, so that the caller can add its own to the same list.
 // The error is for a body that is no JSON at all.
 func DecodeAll(data []byte, into any) (*Faults, error) {
-	p := Decode(data, into)
-	if p == nil {
-		return &Faults{}, nil
-	}
-	if len(p.Errors) == 0 {
+	faults, p := decode(data, reflect.ValueOf(into).Elem())
+	if p != nil {
 		return nil, p
 	}
-	// encoding/json fills in what fits and reports the first misfit, which
-	// Decode has listed already.
-	var misfit *json.UnmarshalTypeError
-	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, &misfit) {
-		return nil, fmt.Errorf("decode body: %w", p)
-	}
-	return &Faults{fields: p.Errors}, nil
+	return &Faults{fields: faults}, nil
 }
 
 // Err returns nil if nothing is wrong, and else a *Problem that lists

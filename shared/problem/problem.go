@@ -3,7 +3,7 @@
 // refusals.
 //
 // Reading order: problem.go (the value and its JSON), types.go (the types),
-// write.go (the answer), from.go (from an error), read.go and strict.go (from a
+// write.go (the answer), from.go (from an error), read.go and decoder.go (from a
 // body), faults.go and id.go (what is wrong with the fields of one).
 package problem
 

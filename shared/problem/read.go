@@ -60,32 +60,48 @@ func checkMediaType(header string) *Problem {
 // twice, and null for what can't be nil. It returns nil, or a 400 that lists
 // the faulty parts with their pointers, 50 at most; then *into is left alone.
 func Decode(data []byte, into any) *Problem {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return New(Malformed, "the body is empty")
+	target := reflect.ValueOf(into).Elem()
+	read := reflect.New(target.Type()).Elem()
+	read.Set(target)
+	faults, p := decode(data, read)
+	if p != nil {
+		return p
 	}
-	if !utf8.Valid(data) {
-		return New(Malformed, "the body is not UTF-8")
+	if len(faults) > 0 {
+		p := New(Invalid, "")
+		p.Errors = faults
+		return p
 	}
+	target.Set(read)
+	return nil
+}
+
+// decode reads a body into v, and returns what doesn't fit. The problem is for one
+// that is no JSON value at all.
+func decode(data []byte, v reflect.Value) ([]Field, *Problem) {
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, New(Malformed, "the body is empty")
+	case !utf8.Valid(data):
+		return nil, New(Malformed, "the body is not UTF-8")
+	case !json.Valid(data):
+		return nil, malformed(data)
+	}
+	d := decoder{data: data}
+	d.value(v)
+	return d.faults, nil
+}
+
+// malformed tells where a body stops being one JSON value.
+func malformed(data []byte) *Problem {
 	var whole json.RawMessage
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(&whole); err != nil {
 		return malformedAt(data, err)
 	}
-	if rest := bytes.TrimSpace(data[dec.InputOffset():]); len(rest) > 0 {
-		line, column := position(data, len(data)-len(bytes.TrimLeft(data[dec.InputOffset():], " \t\r\n")))
-		return New(Malformed, "line %d, column %d: there is something behind the JSON value", line, column)
-	}
-	var s strict
-	s.walk(whole, reflect.TypeOf(into).Elem(), "")
-	if len(s.faults) > 0 {
-		p := New(Invalid, "")
-		p.Errors = s.faults
-		return p
-	}
-	if err := json.Unmarshal(whole, into); err != nil {
-		return New(Invalid, "the body does not have the expected form")
-	}
-	return nil
+	rest := bytes.TrimLeft(data[dec.InputOffset():], " \t\r\n")
+	line, column := position(data, len(data)-len(rest))
+	return New(Malformed, "line %d, column %d: there is something behind the JSON value", line, column)
 }
 
 func malformedAt(data []byte, err error) *Problem {

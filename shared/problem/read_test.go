@@ -88,6 +88,9 @@ func TestDecodeListsEveryFault(t *testing.T) {
 			{Pointer: "/Skipped", Detail: "is not a known field"},
 			{Pointer: "/-", Detail: "is not a known field"}}},
 		{"twice", `{"rush":true,"rush":false}`, []problem.Field{{Pointer: "/rush", Detail: "is given twice"}}},
+		{"twice in other words", `{"r\u0075sh":true,"rush":1,"tags":{"a":"1","\u0061":2}}`, []problem.Field{
+			{Pointer: "/rush", Detail: "is given twice"},
+			{Pointer: "/tags/a", Detail: "is given twice"}}},
 		{"null", `{"rush":null,"Pickup":null,"time":null,"raw":null,"tags":null,"stops":[null]}`, []problem.Field{
 			{Pointer: "/rush", Detail: "must not be null"},
 			{Pointer: "/Pickup", Detail: "must not be null"},
