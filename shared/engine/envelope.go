@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // EnvelopeSchema is the newest version of the envelope that this code knows.
@@ -26,6 +28,17 @@ type Envelope struct {
 	Caller      string          `json:"caller,omitempty"`
 	TraceParent string          `json:"traceparent,omitempty"`
 	Body        json.RawMessage `json:"body,omitempty"`
+}
+
+// AsOperation returns the operation that the envelope carries, nil for a wake.
+func (e Envelope) AsOperation() *workflow.Operation {
+	if e.Operation == "" {
+		return nil
+	}
+	return &workflow.Operation{
+		ID: e.OperationID, Kind: workflow.OperationKind(e.Operation), Body: e.Body,
+		AcceptedAt: e.AcceptedAt, Caller: e.Caller, TraceParent: e.TraceParent,
+	}
 }
 
 // WakeID is the MessageID of a wake. Together with an operation's own id, which

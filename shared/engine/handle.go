@@ -11,25 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Message is what has arrived for a transaction: an operation, or a wake.
-type Message struct {
-	TransactionID string
-	Wake          int                 // 0 for an operation
-	Operation     *workflow.Operation // nil for a wake
-}
-
-// MessageOf returns what the envelope says.
-func MessageOf(e Envelope) Message {
-	m := Message{TransactionID: e.TransactionID, Wake: e.Wake}
-	if e.Operation != "" {
-		m.Operation = &workflow.Operation{
-			ID: e.OperationID, Kind: workflow.OperationKind(e.Operation), Body: e.Body,
-			AcceptedAt: e.AcceptedAt, Caller: e.Caller, TraceParent: e.TraceParent,
-		}
-	}
-	return m
-}
-
 // maxTries is how often a message is put to the document when others keep
 // changing it, or when a write's answer is lost.
 const maxTries = 8
@@ -43,9 +24,9 @@ func (r *Engine) newSession(w work) *session {
 	}
 }
 
-func (s *session) handle(ctx context.Context, m Message) error {
+func (s *session) handle(ctx context.Context, e Envelope) error {
 	for try := 1; ; try++ {
-		verdict, err := s.meet(ctx, m)
+		verdict, err := s.meet(ctx, e)
 		switch {
 		case err == nil && verdict == held:
 			return s.run(ctx)
@@ -67,18 +48,18 @@ const (
 )
 
 // meet reads the document and decides what the message means for it.
-func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
-	base, etag, err := s.r.Store.Read(ctx, m.TransactionID)
+func (s *session) meet(ctx context.Context, e Envelope) (verdict, error) {
+	base, etag, err := s.r.Store.Read(ctx, e.TransactionID)
 	switch {
 	case failure.Is(err, failure.NotFound):
-		if base, err = s.w.Missing(m); err != nil {
+		if base, err = s.w.Missing(e); err != nil {
 			return settled, err
 		}
 		etag = ""
 	case err != nil:
-		return settled, fmt.Errorf("handle message of transaction %s: %w", m.TransactionID, err)
+		return settled, fmt.Errorf("handle message of transaction %s: %w", e.TransactionID, err)
 	case base.Schema > workflow.Schema:
-		return settled, fmt.Errorf("transaction %s: its schema %d is newer than %d", m.TransactionID, base.Schema, workflow.Schema)
+		return settled, fmt.Errorf("transaction %s: its schema %d is newer than %d", e.TransactionID, base.Schema, workflow.Schema)
 	case base.Lease.Runner == s.id: // the answer to our take was lost
 		s.p, s.etag, s.epoch = base, etag, base.Lease.Epoch
 		return held, nil
@@ -86,11 +67,11 @@ func (s *session) meet(ctx context.Context, m Message) (verdict, error) {
 	telemetry.Link(ctx, base.TraceParent) // where the message has a trace of its own, such as a cancel's
 	now := s.r.Now()
 	next := base.Clone()
-	fresh, err := s.receive(ctx, next, m.Operation)
+	fresh, err := s.receive(ctx, next, e.AsOperation())
 	if err != nil {
 		return again(err), err
 	}
-	current := m.Operation == nil && m.Wake == base.Wake && base.WakeQueue == s.w.Queue()
+	current := e.Operation == "" && e.Wake == base.Wake && base.WakeQueue == s.w.Queue()
 	switch {
 	case base.Rests() && !fresh:
 		return settled, s.r.Successor(ctx, base) // which has nothing to send but a notice that may be lost

@@ -58,7 +58,7 @@ type work interface {
 	Acts(workflow.State) bool
 	// Missing returns the document with which a transaction begins, or the
 	// error with which a message without a document is refused.
-	Missing(m Message) (*workflow.Progress, error)
+	Missing(e Envelope) (*workflow.Progress, error)
 	// Advance decides and marks what is to be called.
 	Advance(p *workflow.Progress, t workflow.Turn) error
 	// Call returns the call to be made for a step in flight.

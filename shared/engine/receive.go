@@ -10,26 +10,27 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// receive puts a message's operation on record if it is not, and raises the wake
-// with which it will be done. One that the transaction refuses leaves that alone,
-// and is on record outside. It makes no call: the message is one that Schedule has
-// failed on time and again. It reports whether the operation was not on record of
-// the transaction.
-func (r *Engine) receive(ctx context.Context, w work, m Message) (fresh bool, err error) {
-	s := r.newSession(w)
+// Receive puts the operation of a dead-lettered message on record if it is not: the
+// message may never have come as far. It raises the wake with which the operation
+// will be done, and makes no call: the message is one that Schedule has failed on
+// time and again. An operation that the transaction refuses leaves that alone, and is
+// on record outside. Receive reports whether the operation was not on record of the
+// transaction. The errors are those of Schedule. e must carry an operation.
+func (r *Engine) Receive(ctx context.Context, e Envelope) (fresh bool, err error) {
+	s := r.newSession(scheduling{r})
 	s.callsNothing = true
-	p, _, err := r.Store.Read(ctx, m.TransactionID)
-	switch {
+	p, _, err := r.Store.Read(ctx, e.TransactionID)
+	switch op := e.AsOperation(); {
 	case failure.Is(err, failure.NotFound):
 	case err != nil:
-		return false, fmt.Errorf("receive operation %s of transaction %s: %w", m.Operation.ID, m.TransactionID, err)
-	case p.Operation(m.Operation.ID) != nil:
+		return false, fmt.Errorf("receive operation %s of transaction %s: %w", op.ID, e.TransactionID, err)
+	case p.Operation(op.ID) != nil:
 		return false, nil
-	case p.Schema <= workflow.Schema && p.Refuses(*m.Operation) != "":
-		_, err := s.receive(ctx, p, m.Operation)
+	case p.Schema <= workflow.Schema && p.Refuses(*op) != "":
+		_, err := s.receive(ctx, p, op)
 		return err == nil, err
 	}
-	return true, s.handle(ctx, m)
+	return true, s.handle(ctx, e)
 }
 
 // receive puts an operation, if there is one, on record in the document, which

@@ -8,20 +8,13 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Schedule does what a message of the deliveries queue asks for, as far as it
+// Schedule does what a message of the transactions queue asks for, as far as it
 // can be done now: it takes a transaction from its first message to Completed or
 // Rejected, or hands it to Supervise to be undone. Nil means that the message is
 // finished with. ErrUnknownTransaction and ErrTooOld mean that it belongs into
 // the quarantine; any other error that it must come again.
 func (r *Engine) Schedule(ctx context.Context, e Envelope) error {
-	return r.newSession(scheduling{r}).handle(ctx, MessageOf(e))
-}
-
-// Receive puts the operation of a dead-lettered message on record, to be done
-// with a wake, and reports whether it was new: its message may never have come
-// as far. The errors are those of Schedule.
-func (r *Engine) Receive(ctx context.Context, e Envelope) (fresh bool, err error) {
-	return r.receive(ctx, scheduling{r}, MessageOf(e))
+	return r.newSession(scheduling{r}).handle(ctx, e)
 }
 
 // scheduling is what Schedule does differently.
@@ -33,16 +26,16 @@ func (w scheduling) Acts(s workflow.State) bool {
 	return s == workflow.Accepted || s == workflow.Running || s == workflow.Completed
 }
 
-func (w scheduling) Missing(m Message) (*workflow.Progress, error) {
-	if m.Operation == nil {
-		return nil, fmt.Errorf("transaction %s, wake %d: %w", m.TransactionID, m.Wake, ErrUnknownTransaction)
+func (w scheduling) Missing(e Envelope) (*workflow.Progress, error) {
+	if e.Operation == "" {
+		return nil, fmt.Errorf("transaction %s, wake %d: %w", e.TransactionID, e.Wake, ErrUnknownTransaction)
 	}
 	now := w.r.Now()
-	if age := now.Sub(m.Operation.AcceptedAt); age > w.r.Budgets.DocumentTTL {
+	if age := now.Sub(e.AcceptedAt); age > w.r.Budgets.DocumentTTL {
 		return nil, fmt.Errorf("transaction %s, operation %s of %s: %w",
-			m.TransactionID, m.Operation.ID, m.Operation.AcceptedAt.Format(time.RFC3339), ErrTooOld)
+			e.TransactionID, e.OperationID, e.AcceptedAt.Format(time.RFC3339), ErrTooOld)
 	}
-	return w.r.Definition.New(m.TransactionID, now, w.r.Budgets.Limits()), nil
+	return w.r.Definition.New(e.TransactionID, now, w.r.Budgets.Limits()), nil
 }
 
 func (w scheduling) Advance(p *workflow.Progress, t workflow.Turn) error {

@@ -15,7 +15,7 @@ func (r *Engine) Supervise(ctx context.Context, e Envelope) error {
 	if e.Operation != "" {
 		return fmt.Errorf("%w: operation %s of transaction %s in the compensations queue", ErrUnreadable, e.OperationID, e.TransactionID)
 	}
-	return r.newSession(undoing{r}).handle(ctx, MessageOf(e))
+	return r.newSession(undoing{r}).handle(ctx, e)
 }
 
 // undoing is what Supervise does differently.
@@ -25,8 +25,8 @@ func (w undoing) Queue() workflow.Queue { return workflow.QueueCompensations }
 
 func (w undoing) Acts(s workflow.State) bool { return s == workflow.Compensating }
 
-func (w undoing) Missing(m Message) (*workflow.Progress, error) {
-	return nil, fmt.Errorf("transaction %s, wake %d: %w", m.TransactionID, m.Wake, ErrUnknownTransaction)
+func (w undoing) Missing(e Envelope) (*workflow.Progress, error) {
+	return nil, fmt.Errorf("transaction %s, wake %d: %w", e.TransactionID, e.Wake, ErrUnknownTransaction)
 }
 
 func (w undoing) Advance(p *workflow.Progress, t workflow.Turn) error {

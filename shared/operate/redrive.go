@@ -114,7 +114,7 @@ func (s *Service) ask(ctx context.Context, e *quarantine.Entry, envelope engine.
 	record := p.Operation(envelope.OperationID)
 	if record == nil { // the transaction does not take it
 		return fmt.Sprintf("operation %s was refused, on record outside of transaction %s: %s",
-			envelope.OperationID, p.ID, p.Refuses(*engine.MessageOf(envelope).Operation)), nil
+			envelope.OperationID, p.ID, p.Refuses(*envelope.AsOperation())), nil
 	}
 	return fmt.Sprintf("operation %s was put on record of transaction %s and is %s; the transaction is %s",
 		record.ID, p.ID, record.State, p.State), nil
