@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Trial is what the proof needs to know of one business. It is read-only once it
@@ -22,6 +24,10 @@ type Trial struct {
 	// Change draws a change that the client of a request may ask for. Nil if requests
 	// can't be changed.
 	Change func(d Draw, request json.RawMessage) any
+	// Rivals are the states in which a request may end, besides that of its kind, when
+	// another one was drawn with the same Name and has what both want. Nil if two such
+	// requests don't get in each other's way.
+	Rivals []workflow.State
 	// Before are calls that must have been made before the first request, such as
 	// those that open the accounts. They may be made again.
 	Before []Call

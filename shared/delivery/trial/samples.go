@@ -30,6 +30,10 @@ var kinds = []trial.Kind{
 	})},
 }
 
+// rivals are how a delivery ends whose package another one has: its booking may have
+// to be undone.
+var rivals = []workflow.State{workflow.Rejected, workflow.Compensated}
+
 // longest is how long after its pickup a package has to be delivered at the latest.
 const longest = 8 * time.Hour
 

@@ -29,7 +29,7 @@ const timeScale = 0.002
 // Trial returns the trial of the delivery business.
 func Trial() trial.Trial {
 	return trial.Trial{
-		Kinds: kinds, Change: change, Before: accounts(), Meanwhile: passerBy, Settings: settings,
+		Kinds: kinds, Change: change, Rivals: rivals, Before: accounts(), Meanwhile: passerBy, Settings: settings,
 		Answers: map[string]any{delivery.StepAccount: map[string]string{"id": "owner-1", "status": account.Active}},
 		Effects: []trial.Effect{
 			{Step: delivery.StepPackage, Container: delivery.PackagesContainer, Ask: trial.Read[parcel.Content]},

@@ -52,6 +52,7 @@ var signBounds = []struct {
 	{Recreated, 0.5, fault.EventHubsRecreated},
 	{Outside, 20, ""}, // of each crowd
 	{Pickups, 1, fault.BackendAway},
+	{Lost, 10, ""},
 }
 
 // The shares of the deliveries that must be accepted, and Completed; and what
@@ -85,7 +86,7 @@ func (c Config) bounds(crashPoints int) []Bound {
 		{Name: boundCrashes, Wanted: int(min(mostPoints, pointsWanted*size) * float64(crashPoints))},
 	}
 	for _, s := range signBounds {
-		if s.needs != "" && !c.breaks(s.needs) {
+		if s.needs != "" && !c.breaks(s.needs) || s.sign == Lost && c.Trial.Rivals == nil {
 			continue
 		}
 		wanted := max(int(min(1, size)), int(s.wanted*size))

@@ -60,7 +60,7 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 	none := breaking(1500, 45*time.Second)
 	none.Faults = fault.Plan{}
 	for _, b := range none.bounds(0) {
-		if b.point != "" || b.sign != "" && b.sign != Outside {
+		if b.point != "" || b.sign != "" && b.sign != Outside && b.sign != Lost {
 			t.Errorf("without faults there is a bound for %s", b.Name)
 		}
 	}
@@ -91,7 +91,7 @@ func TestABoundThatIsNotMetFails(t *testing.T) {
 		"crash points":      func(s *seen) { s.points = 0 },
 		string(GapsFilled): func(s *seen) {
 			s.signs = map[Sign]int{Unacknowledged: 9, LeasesLost: 9, LeasesTaken: 90, DeadLetters: 9, Rescued: 9, LateRefused: 9, UnknownUndone: 9,
-				Repeated: 9, Recreated: 9, Outside: 90, Pickups: 9}
+				Repeated: 9, Recreated: 9, Outside: 90, Pickups: 9, Lost: 90}
 		},
 		"amqp.drop": func(s *seen) { s.faults[fault.AMQPDrop] = fault.Count{Asked: 1000} },
 	} {

@@ -12,8 +12,8 @@ import (
 // done, and what would be Rejected is undone. undoRefused tells whether a fault
 // refuses to undo its effects.
 func ends(d workflow.Definition, s sending, undoRefused bool) []workflow.State {
-	states := []workflow.State{s.Kind.End}
-	if s.Kind.End == workflow.Rejected && slices.ContainsFunc(d.Steps, func(s workflow.Step) bool { return len(s.After) == 0 && s.Undo != nil }) {
+	states := append([]workflow.State{s.Kind.End}, s.Or...)
+	if slices.Contains(states, workflow.Rejected) && slices.ContainsFunc(d.Steps, func(s workflow.Step) bool { return len(s.After) == 0 && s.Undo != nil }) {
 		states = append(states, workflow.Compensated)
 	}
 	undone := slices.Contains(states, workflow.Compensated)
@@ -43,6 +43,17 @@ func checkEnds(d workflow.Definition, outcomes []outcome, state func(transaction
 		}
 	}
 	return findings
+}
+
+// lost counts the requests that a rival was before.
+func lost(outcomes []outcome, state func(transactionID string) workflow.State) int {
+	n := 0
+	for _, o := range outcomes {
+		if slices.Contains(o.Or, state(o.transactionID)) {
+			n++
+		}
+	}
+	return n
 }
 
 // checkCancels finds the clients that were told that their cancel has failed, by

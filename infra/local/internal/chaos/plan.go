@@ -20,6 +20,11 @@ type sending struct {
 	At time.Duration // since the start
 	// Wait is how long after that the world is to do what can't be undone.
 	Wait time.Duration
+	// As is whose name it is drawn with, in place of its own: that request, sent at the
+	// same moment, wants the same. Or are the states in which one of the two may end for
+	// that, besides its kind's.
+	As string
+	Or []workflow.State
 	// Twice is true if the client sends the request a second time while the
 	// first is on its way, under the same id or key.
 	Twice bool
@@ -64,8 +69,8 @@ const (
 	// spikePercent of the requests come all at one moment.
 	spikePercent = 15
 	// Of so many deliveries one has a crowd, one a pickup at its moment (four at
-	// least), one an undo that is refused (one at least).
-	crowdEvery, pickupEvery, refusedEvery = 750, 150, 250
+	// least), one an undo that is refused (one at least), one a rival.
+	crowdEvery, pickupEvery, refusedEvery, rivalEvery = 750, 150, 250, 30
 	// encoreShare is how much is sent in an encore, beside the plan's own rate.
 	encoreShare = 0.3
 	// sendingPart is the share of the time in which requests begin; the rest is
@@ -152,7 +157,7 @@ func (m mixture) plan() ([]sending, error) {
 
 // draw draws what the request and its changes ask for, when all else is known.
 func (s *sending) draw(m mixture, random *rand.Rand) error {
-	d := trial.Draw{Random: random, Name: s.Name, At: m.start.Add(s.At), Wait: s.Wait}
+	d := trial.Draw{Random: random, Name: cmp.Or(s.As, s.Name), At: m.start.Add(s.At), Wait: s.Wait}
 	if err := s.Item.Draw(m.trial, d); err != nil {
 		return err
 	}
@@ -176,8 +181,8 @@ func (s *sending) draw(m mixture, random *rand.Rand) error {
 
 // stage gives the stories that need their moment, or an id of their own, to
 // deliveries that have none: a crowd for each crowdEvery, some for which the world
-// does its part while the backend that began it is away, and some that can't be
-// undone.
+// does its part while the backend that began it is away, some that can't be undone,
+// and pairs that want the same.
 func (m mixture) stage(all []sending, random *rand.Rand) {
 	free := map[string][]*sending{} // by kind
 	for i := range all {
@@ -207,6 +212,12 @@ func (m mixture) stage(all []sending, random *rand.Rand) {
 				s.refusedUndo(m.refused)
 			}
 		}
+	}
+	if m.trial.Rivals == nil {
+		return
+	}
+	for pair := take(usual, m.deliveries/rivalEvery*2); len(pair) > 1; pair = pair[2:] {
+		pair[1].rival(pair[0], m.trial.Rivals)
 	}
 }
 

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	gocmp "cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -90,7 +91,7 @@ func TestPlanHasEverything(t *testing.T) {
 			}
 		}
 		var body drawn
-		if err := json.Unmarshal(s.Body, &body); err != nil || body.Name != s.Name || !body.Final.Equal(start.Add(s.At+s.Wait)) && !s.malformed() {
+		if err := json.Unmarshal(s.Body, &body); err != nil || body.Name != gocmp.Or(s.As, s.Name) || !body.Final.Equal(start.Add(s.At+s.Wait)) && !s.malformed() {
 			t.Errorf("%s asks for %s", s.Name, s.Body)
 		}
 		for _, a := range s.Acts {
@@ -195,6 +196,47 @@ func TestPlanStages(t *testing.T) {
 	c.Encore = 0
 	if none := planOf(t, c.encore(start)); len(none) > 0 {
 		t.Errorf("%d requests in a run without an encore", len(none))
+	}
+}
+
+// Ensure that rivals come in pairs, at one moment and for the same, that either may
+// lose, and that there are none in a business that knows none.
+func TestRivals(t *testing.T) {
+	c := breaking(1500, 45*time.Second)
+	all := planOf(t, c.mixture(start, nil))
+	byName := map[string]sending{}
+	for _, s := range all {
+		byName[s.Name] = s
+	}
+	pairs := 0
+	for _, s := range all {
+		if s.As == "" {
+			continue
+		}
+		pairs++
+		other := byName[s.As]
+		if string(s.Body) != string(other.Body) || s.At != other.At || s.Name == other.Name || len(s.Acts)+len(other.Acts) > 0 {
+			t.Errorf("%s at %v asks for %s, and %s at %v for %s", s.Name, s.At, s.Body, other.Name, other.At, other.Body)
+		}
+		for _, one := range []sending{s, other} {
+			if got := ends(c.Business.Workflow, one, false); !slices.Equal(got, []workflow.State{workflow.Completed, workflow.Rejected}) {
+				t.Errorf("%s may end %v", one.Name, got)
+			}
+		}
+	}
+	if want := c.Deliveries / rivalEvery; pairs != want {
+		t.Errorf("%d pairs, want %d", pairs, want)
+	}
+	state := func(id string) workflow.State {
+		return map[string]workflow.State{"won": "Completed", "lost": "Rejected", "": ""}[id]
+	}
+	outcomes := []outcome{{sending: sending{Or: samples.Rivals}, transactionID: "won"}, {sending: sending{Or: samples.Rivals}, transactionID: "lost"}, {transactionID: "lost"}}
+	if n := lost(outcomes, state); n != 1 {
+		t.Errorf("%d have lost", n)
+	}
+	c.Trial.Rivals = nil
+	if slices.ContainsFunc(planOf(t, c.mixture(start, nil)), func(s sending) bool { return s.As != "" || s.Or != nil }) {
+		t.Error("there are rivals where there can't be any")
 	}
 }
 

@@ -167,10 +167,10 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 	report.Invariants = r.c.Subject.Check(s)
 	var missed []string
 	report.Breaks, missed = r.c.Subject.Blind(s)
-	all := r.seen(report.Invariants.States[workflow.Completed])
-	all.signs[Outside], all.signs[Pickups] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s)
-	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked())...)
 	state := func(id string) workflow.State { return states[id] }
+	all := r.seen(report.Invariants.States[workflow.Completed])
+	all.signs[Outside], all.signs[Pickups], all.signs[Lost] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s), lost(r.load.outcomes, state)
+	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked())...)
 	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.c.Business.Workflow, r.load.outcomes, state, r.undoRefused),
 		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))
 	for _, m := range missed {

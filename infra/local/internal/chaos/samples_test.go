@@ -27,6 +27,7 @@ var samples = trial.Trial{
 		{Name: "heavy", Percent: 5, End: workflow.Compensated, Draw: draw},
 		{Name: "malformed", Percent: 2, Draw: func(d trial.Draw) any { return drawn{Name: d.Name} }},
 	},
+	Rivals: []workflow.State{workflow.Rejected},
 	Change: func(d trial.Draw, _ json.RawMessage) any { return d.Random.IntN(1000) },
 }
 

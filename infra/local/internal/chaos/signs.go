@@ -29,11 +29,12 @@ const (
 	Recreated      Sign = "recreated hubs that Relay noticed"
 	Outside        Sign = "operations kept outside of their transaction"
 	Pickups        Sign = "pickups while an operation was on its way"
+	Lost           Sign = "requests for what a rival had"
 )
 
 // logged are the lines of the log, by their text and what else must be in them,
-// that a sign is read from. Unacknowledged is what clients see, and Outside and
-// Pickups are read from what is stored in the end.
+// that a sign is read from. Unacknowledged is what clients see, and the last three
+// are read from what is stored in the end.
 var logged = []struct {
 	sign       Sign
 	text, also string

@@ -115,6 +115,6 @@ func (c Config) encoreTime() time.Duration { return min(c.Encore, c.Duration*5/3
 // end.
 func missing(bounds []Bound) []Bound {
 	return slices.DeleteFunc(slices.Clone(bounds), func(b Bound) bool {
-		return b.Met() || b.Name == boundCompleted || b.sign == Outside || b.sign == Pickups
+		return b.Met() || b.Name == boundCompleted || slices.Contains([]Sign{Outside, Pickups, Lost}, b.sign)
 	})
 }

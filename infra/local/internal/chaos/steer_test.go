@@ -98,7 +98,7 @@ func TestEncore(t *testing.T) {
 	for _, info := range fault.Points {
 		ever.faults[info.Point] = fault.Count{Hit: 100}
 	}
-	ever.signs[Outside], ever.signs[Pickups] = 0, 0 // nobody knows them before the end
+	ever.signs[Outside], ever.signs[Pickups], ever.signs[Lost] = 0, 0, 0 // nobody knows them before the end
 	if left := missing(measure(c.bounds(40), ever)); len(left) != 0 {
 		t.Errorf("missing is %+v", left)
 	}

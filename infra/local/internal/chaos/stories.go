@@ -139,6 +139,13 @@ func (s *sending) finalMeanwhile(r *rand.Rand, away time.Duration) {
 	s.cancel(accepted, after)
 }
 
+// rival has the request ask for what another one asks for, at the same moment. Which
+// of them gets it is chance.
+func (s *sending) rival(other *sending, or []workflow.State) {
+	s.As, s.At = other.Name, other.At
+	s.Or, other.Or = or, or
+}
+
 // refusedUndo gives the request an id whose undo a fault refuses for good; what it
 // asks for has to be undone.
 func (s *sending) refusedUndo(refused func(transactionID string) bool) {

@@ -67,7 +67,7 @@ func (r *run) storm(ctx context.Context) (err error) {
 		return err
 	}
 	services, err := workload.OpenServices(workload.Target{
-		EventHubs: r.at.EventHubs, EventHub: eventHub, CosmosDB: r.at.CosmosDB, Database: database,
+		EventHubs: r.at.EventHubs, EventHub: eventHub, ServiceBus: r.at.ServiceBus, CosmosDB: r.at.CosmosDB, Database: database,
 	})
 	if err != nil {
 		return err
@@ -83,7 +83,14 @@ func (r *run) storm(ctx context.Context) (err error) {
 	group.Go(func() error {
 		return r.load.run(working, patience, all)
 	})
-	group.Go(func() error { return spread(working, r.poison, services.Put) })
+	group.Go(func() error {
+		return spread(working, r.poison, func(ctx context.Context, p poison) error {
+			if p.queue == "" {
+				return services.Put(ctx, p.body)
+			}
+			return services.PutInto(ctx, p.queue, p.body)
+		})
+	})
 	group.Go(func() error { return callMeanwhile(patience, "http://"+r.at.HTTP, r.c.Trial.Meanwhile) })
 	w := &work{done: make(chan struct{})}
 	go func() {

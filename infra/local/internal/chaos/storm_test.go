@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -86,12 +87,14 @@ func TestHandlersAreSpared(t *testing.T) {
 	}
 }
 
-// Ensure that no version of the app will ever be able to read a poison event.
+// Ensure that no version of the app will ever be able to read any poison, and that
+// each form comes to each place.
 func TestPoisonIsUnreadable(t *testing.T) {
 	all := planPoison(3, 1000, time.Minute)
 	if len(all) != 10 {
 		t.Errorf("%d events for 1000 deliveries", len(all))
 	}
+	places := map[string]bool{}
 	sums := hashes(all)
 	for i, p := range all {
 		if _, err := engine.Decode(p.body); !errors.Is(err, engine.ErrUnreadable) {
@@ -100,33 +103,40 @@ func TestPoisonIsUnreadable(t *testing.T) {
 		if sums[i] != invariant.BodyHash(p.body) || slices.Index(sums, sums[i]) != i {
 			t.Errorf("%q can't be told from another", p.body)
 		}
+		form := slices.IndexFunc(poisonForms, func(form string) bool {
+			beginning, _, _ := strings.Cut(form, "%s")
+			return strings.HasPrefix(string(p.body), beginning)
+		})
+		places[fmt.Sprint(p.queue, form)] = true
 		if i > 0 && p.at < all[i-1].at {
 			t.Errorf("event %d comes before event %d", i, i-1)
 		}
 	}
+	if len(places) != len(poisonPlaces)*len(poisonForms) {
+		t.Errorf("it comes to %v", places)
+	}
 }
 
-// Ensure that poison is put again until the hub has acknowledged it, each at
-// its moment.
+// Ensure that poison is put again until that is acknowledged, each at its moment.
 func TestPoisonIsSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var put []string
-		err := spread(t.Context(), []poison{{time.Second, []byte("a")}, {10 * time.Second, []byte("b")}}, func(_ context.Context, body []byte) error {
-			put = append(put, string(body)+" "+time.Since(begun).String())
+		err := spread(t.Context(), []poison{{at: time.Second, body: []byte("a")}, {10 * time.Second, "q", []byte("b")}}, func(_ context.Context, p poison) error {
+			put = append(put, p.queue+string(p.body)+" "+time.Since(begun).String())
 			if len(put) < 3 {
 				return errors.New("busy")
 			}
 			return nil
 		})
-		want := []string{"a 1s", "a 2s", "a 3s", "b 10s"}
+		want := []string{"a 1s", "a 2s", "a 3s", "qb 10s"}
 		if diff := cmp.Diff(want, put); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		full := errors.New("full")
-		if err := spread(ctx, []poison{{0, []byte("a")}}, func(context.Context, []byte) error { return full }); !errors.Is(err, full) {
+		if err := spread(ctx, []poison{{body: []byte("a")}}, func(context.Context, poison) error { return full }); !errors.Is(err, full) {
 			t.Errorf("error %v, want the hub's", err)
 		}
 	})

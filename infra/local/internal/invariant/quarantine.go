@@ -90,7 +90,7 @@ func checkQuarantine(x *index, f *trial.Findings) {
 	}
 	for hash := range trial.Sorted(left) {
 		f.Checked++
-		f.Broken(hash, "poison lost", "a body with this SHA-256 was put on the hub, and is not in the quarantine")
+		f.Broken(hash, "poison lost", "a body with this SHA-256 was put on the hub or into a queue, and is not in the quarantine")
 	}
 }
 

@@ -4,18 +4,21 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"strconv"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
 
-// Services reach past the app: to put the poison event where only a faulty
+// Services reach past the app: to put poison where only a faulty
 // producer could put it, and to count what an operator would see. Close must
 // be called.
 type Services struct {
 	producer   *messaging.Producer
+	sender     *messaging.Sender // nil without a Service Bus
 	database   *cosmosdb.Database
 	quarantine *cosmosdb.Quarantine
 }
@@ -23,6 +26,7 @@ type Services struct {
 // Target says where the services are, by connection strings and names.
 type Target struct {
 	EventHubs, EventHub string
+	ServiceBus          string // "" if nothing is sent there
 	CosmosDB, Database  string
 }
 
@@ -33,6 +37,12 @@ func OpenServices(t Target) (*Services, error) {
 	s.producer, err = messaging.OpenProducer(messaging.Connection{ConnectionString: t.EventHubs}, t.EventHub, messaging.Options{})
 	if err != nil {
 		return nil, err
+	}
+	if t.ServiceBus != "" {
+		s.sender, err = messaging.OpenSender(messaging.Connection{ConnectionString: t.ServiceBus}, messaging.Options{})
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 	}
 	s.database, err = cosmosdb.Open(cosmosdb.Connection{ConnectionString: t.CosmosDB}, cosmosdb.Options{Database: t.Database})
 	if err != nil {
@@ -59,6 +69,14 @@ func (s *Services) Put(ctx context.Context, body []byte) error {
 	return s.producer.Send(ctx, partitions[int(h.Sum32())%len(partitions)], []ingest.Event{{Body: body}})
 }
 
+// PutInto puts a message into a queue, once, however often that is repeated. After
+// an error it may be there.
+func (s *Services) PutInto(ctx context.Context, queue string, body []byte) error {
+	h := fnv.New64a()
+	h.Write(body) // never fails
+	return s.sender.Send(ctx, engine.Queued{Queue: queue, MessageID: "poison-" + strconv.FormatUint(h.Sum64(), 16), Body: body})
+}
+
 // Quarantined counts the entries of the quarantine.
 func (s *Services) Quarantined(ctx context.Context) (int, error) {
 	count := 0
@@ -77,6 +95,9 @@ func (s *Services) Quarantined(ctx context.Context) (int, error) {
 // Close closes the connections.
 func (s *Services) Close() error {
 	err := s.producer.Close(context.Background())
+	if s.sender != nil {
+		err = errors.Join(err, s.sender.Close(context.Background()))
+	}
 	if s.database != nil {
 		s.database.Close()
 	}
