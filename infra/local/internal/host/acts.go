@@ -57,17 +57,18 @@ var ErrNothingToRepeat = errors.New("no Event Hubs function has a retry policy")
 // AwaitRetry prepares the sharp edge of the Event Hubs trigger: that a host
 // which stops while a retry policy repeats a batch takes the last failure for
 // the end, checkpoints the batch, and so passes over its events. It returns when
-// a batch is being repeated; if there is none, the next one is made to be, by
-// attempts that fail without a call of the handler. After that, the end of Run's
-// context has every batch that is being repeated checkpointed.
+// a batch is being repeated. For patience it waits for one that the handler has
+// failed at; then the next one is made to be repeated, by attempts that fail without
+// a call of the handler. After that, the end of Run's context has every batch that is
+// being repeated checkpointed.
 //
 // The caller ends Run's context then. If ctx ends before a batch is repeated,
 // its error is returned and everything is as before.
-func (h *Host) AwaitRetry(ctx context.Context) error {
+func (h *Host) AwaitRetry(ctx context.Context, patience time.Duration) error {
 	if !slices.ContainsFunc(h.app.Functions, repeatsBatches) {
 		return ErrNothingToRepeat
 	}
-	return h.repeats.await(ctx)
+	return h.repeats.await(ctx, patience)
 }
 
 func repeatsBatches(f config.Function) bool {

@@ -61,7 +61,7 @@ func TestAwaitRetryLosesABatchToTheTrigger(t *testing.T) {
 				produce(t, connection, "requests", "0", "lost", "lost too")
 				take(t, calls, 1) // the rest may be in a batch of its own
 			}
-			go func() { awaited <- f.AwaitRetry(t.Context()) }()
+			go func() { awaited <- f.AwaitRetry(t.Context(), 0) }()
 			if !fails {
 				eventually(t, "attempts are withheld", func() bool { return f.repeats.admit() != nil })
 				produce(t, connection, "requests", "0", "lost")
@@ -123,7 +123,7 @@ func TestAwaitRetryGivesUp(t *testing.T) {
 	}))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	awaited := make(chan error, 1)
-	go func() { awaited <- f.AwaitRetry(ctx) }()
+	go func() { awaited <- f.AwaitRetry(ctx, 0) }()
 	eventually(t, "attempts are withheld", func() bool { return f.repeats.admit() != nil })
 	enough := errors.New("enough")
 	cancel(enough)
@@ -138,7 +138,7 @@ func TestAwaitRetryGivesUp(t *testing.T) {
 
 func TestAwaitRetryNeedsAPolicy(t *testing.T) {
 	f := start(t, spec{functions: map[string]string{"T": timerFn}})
-	if err := f.AwaitRetry(t.Context()); !errors.Is(err, ErrNothingToRepeat) {
+	if err := f.AwaitRetry(t.Context(), 0); !errors.Is(err, ErrNothingToRepeat) {
 		t.Errorf("AwaitRetry: %v", err)
 	}
 }

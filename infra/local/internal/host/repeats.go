@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // errWithheld is the failure of an attempt that is to be repeated until the
@@ -54,14 +55,18 @@ func (r *repeats) forgotten() bool {
 	return r.forget
 }
 
-// await withholds all attempts, and returns nil once a batch is being repeated.
-// From then on it stays so. If ctx ends before, all is as it was.
-func (r *repeats) await(ctx context.Context) error {
+// await returns nil once a batch is being repeated, and withholds all attempts from
+// then on; after patience it withholds them until then as well. If ctx ends before,
+// all is as it was.
+func (r *repeats) await(ctx context.Context, patience time.Duration) error {
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	withhold := patience == 0
 	for {
 		r.mu.Lock()
-		r.withheld = true
+		r.withheld = withhold
 		if r.batches > 0 {
-			r.forget = true
+			r.withheld, r.forget = true, true
 			r.mu.Unlock()
 			return nil
 		}
@@ -72,6 +77,8 @@ func (r *repeats) await(ctx context.Context) error {
 		r.mu.Unlock()
 		select {
 		case <-begun:
+		case <-over.C:
+			withhold = true
 		case <-ctx.Done():
 			r.mu.Lock()
 			r.withheld = false

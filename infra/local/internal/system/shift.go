@@ -112,6 +112,10 @@ func (i *Instance) StopHost(ctx context.Context) error {
 	return i.end(ctx, i.shift())
 }
 
+// retryPatience is how long StopHostInRetry waits for a batch that fails by itself, as
+// all do while the queues are away: of such a batch the handler may have done a part.
+const retryPatience = 3 * time.Second
+
 // StopHostInRetry is StopHost while the host repeats a batch of events, with the
 // loss that a host then may cause: see host.AwaitRetry. It waits for such a
 // batch.
@@ -120,7 +124,7 @@ func (i *Instance) StopHostInRetry(ctx context.Context) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)() // it may end by itself
-	if err := s.host.AwaitRetry(waiting); err != nil {
+	if err := s.host.AwaitRetry(waiting, retryPatience); err != nil {
 		return fmt.Errorf("wait for a batch in its retries: %w", err)
 	}
 	return i.end(ctx, s)
