@@ -34,7 +34,7 @@ const (
 	CosmosAnswerLost  Point = "cosmos.answerlost"  // a write is done, the connection cut instead of the answer
 	CosmosSlow        Point = "cosmos.slow"        // a request waits
 	CosmosAway        Point = "cosmos.away"        // 503 to everything
-	CosmosPartition   Point = "cosmos.partition"   // 503 to everything about some partition keys
+	CosmosPartition   Point = "cosmos.partition"   // 503 about some partition keys: to everything, or to writes
 
 	// Calls to the functions of the backends, between the workflow and them.
 	BackendError       Point = "backend.error"       // 503, nothing done
@@ -97,7 +97,7 @@ var Points = []Info{
 	{CosmosAnswerLost, "a write is done, the connection is cut instead of the answer", false, false, 0.005},
 	{CosmosSlow, "a request waits", false, false, 0.005},
 	{CosmosAway, "the database is away: 503 to everything", false, false, 0},
-	{CosmosPartition, "a part of the database is away: 503 for some partition keys", false, false, 0},
+	{CosmosPartition, "a part of the database is away: 503 for some partition keys, to everything or to writes alone", false, false, 0},
 	{BackendError, "503, nothing done", false, false, 0.05},
 	{BackendSlow, "a call waits", false, false, 0.02},
 	{BackendReset, "the connection is cut, nothing done", false, false, 0.02},

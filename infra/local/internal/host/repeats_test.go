@@ -23,12 +23,12 @@ func TestRepeatsAwait(t *testing.T) {
 			var r repeats
 			begun := time.Now()
 			go func() { // a batch, attempted each second
-				for ; ; time.Sleep(time.Second) {
-					if time.Since(begun) >= c.fails || r.admit() != nil {
-						r.enter()
-						return
-					}
+				attempts := time.NewTicker(time.Second)
+				defer attempts.Stop()
+				for time.Since(begun) < c.fails && r.admit() == nil {
+					<-attempts.C
 				}
+				r.enter()
 			}()
 			synctest.Wait()
 			if err := r.await(t.Context(), patience); err != nil || time.Since(begun) != c.want || r.admit() == nil || !r.forgotten() {

@@ -24,6 +24,7 @@ var orders = []mutant.Mutant{
 		File:   "shared/orders/stock/stock.go",
 		Before: `if change, err := rec.Admit(by, hash); err != nil || change == "" {`, After: `if change, err := rec.Admit(by, hash); err == nil && change == "" {`,
 		Tests: in("./shared/orders/stock"), Invariant: "stock", Business: ofOrders,
+		Chaos: faults("backend.late=0.25"),
 	},
 	{
 		Name: "learned-without-a-tombstone", Breaks: "An undo that has to learn what was made leaves no tombstone before it asks, and a late call makes it good again.",
