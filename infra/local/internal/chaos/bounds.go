@@ -120,8 +120,9 @@ func (c Config) hits(info fault.Info, size float64) int {
 }
 
 // unchecked are bounds for the rules that had nothing to look at, and so have shown
-// nothing: in a run that is large enough, and breaks all there is, each has.
-func (c Config) unchecked(rules []string) []Bound {
+// nothing, and for those that nobody could break to see whether they find it: in a run
+// that is large enough, and breaks all there is, there are none of either.
+func (c Config) unchecked(rules, unbroken []string) []Bound {
 	all := !slices.ContainsFunc(fault.Points, func(info fault.Info) bool { return !c.breaks(info.Point) && runtime.GOOS != "windows" })
 	if !all || c.Deliveries < measureDeliveries || c.Duration < measureDuration {
 		return nil
@@ -129,6 +130,9 @@ func (c Config) unchecked(rules []string) []Bound {
 	var bounds []Bound
 	for _, rule := range rules {
 		bounds = append(bounds, Bound{Name: "things that the rule " + rule + " has looked at", Wanted: 1})
+	}
+	for _, rule := range unbroken {
+		bounds = append(bounds, Bound{Name: "things made wrong for the rule " + rule, Wanted: 1})
 	}
 	return bounds
 }

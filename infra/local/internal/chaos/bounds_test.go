@@ -110,17 +110,18 @@ func TestABoundThatIsNotMetFails(t *testing.T) {
 	}
 }
 
-// Ensure that a rule without anything to check is no proof, where each can have
-// something.
+// Ensure that a rule without anything to check is no proof, nor one that nobody could
+// break, where each can have something.
 func TestARuleThatChecksNothingProvesNothing(t *testing.T) {
 	rules := []string{"flights", "sizes"}
-	if b := breaking(1500, 45*time.Second).unchecked(rules); len(b) != 2 || b[0].Met() || !strings.Contains(b[0].Name, "flights") {
+	if b := breaking(1500, 45*time.Second).unchecked(rules, rules[1:]); len(b) != 3 || b[0].Met() || b[2].Met() ||
+		!strings.Contains(b[0].Name, "flights") || !strings.Contains(b[2].Name, "made wrong for the rule sizes") {
 		t.Errorf("bounds %+v", b)
 	}
 	some := breaking(1500, 45*time.Second)
 	some.Faults = fault.Plan{Rates: map[fault.Point]float64{fault.CosmosSlow: 0.1}}
 	for _, c := range []Config{breaking(100, 45*time.Second), some} {
-		if b := c.unchecked(rules); len(b) != 0 {
+		if b := c.unchecked(rules, rules); len(b) != 0 {
 			t.Errorf("bounds %+v", b)
 		}
 	}

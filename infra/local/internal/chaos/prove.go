@@ -165,15 +165,15 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 		report.Crashes = new(r.crashes.coverage())
 	}
 	report.Invariants = r.c.Subject.Check(s)
-	var missed []string
-	report.Breaks, missed = r.c.Subject.Blind(s)
+	sight := r.c.Subject.Sight(s)
+	report.Breaks, report.Unbroken = sight.Breaks, append([]string{}, sight.Unbroken...)
 	state := func(id string) workflow.State { return states[id] }
 	all := r.seen(report.Invariants.States[workflow.Completed])
 	all.signs[Outside], all.signs[Pickups], all.signs[Lost] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s), lost(r.load.outcomes, state)
-	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked())...)
+	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked(), report.Unbroken)...)
 	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.c.Business.Workflow, r.load.outcomes, state, r.undoRefused),
 		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))
-	for _, m := range missed {
+	for _, m := range sight.Missed {
 		report.Findings = append(report.Findings, Finding{"the checker", "it is blind: broken on purpose and not found was " + m})
 	}
 	news, findings := r.news.check(s)

@@ -39,9 +39,10 @@ type Report struct {
 	// Findings are what clients saw that no client should see.
 	Findings   []Finding        `json:"findings"`
 	Invariants invariant.Report `json:"invariants"`
-	// Breaks are how many things were made wrong in a copy of what is stored, one for
-	// each rule at least, to see that they are found.
-	Breaks int `json:"breaks"`
+	// Breaks are how many things were made wrong in a copy of what is stored, to see
+	// that the rules find them; there was nothing of the kind for those of Unbroken.
+	Breaks   int      `json:"breaks"`
+	Unbroken []string `json:"unbroken"`
 	// Data is the folder with the data of the run, if it was kept.
 	Data string `json:"data,omitempty"`
 }
@@ -81,6 +82,9 @@ func (r *Report) WriteText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(&b, "  %d things were made wrong in a copy of what is stored, to see the rules find them\n", r.Breaks)
+	if len(r.Unbroken) > 0 {
+		fmt.Fprintf(&b, "  nothing could be made wrong, to see it found, for: %s\n", strings.Join(r.Unbroken, ", "))
+	}
 	for i, f := range r.Findings {
 		if i == maxFindings {
 			fmt.Fprintf(&b, "  … and %d more\n", len(r.Findings)-i)

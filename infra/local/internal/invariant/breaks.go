@@ -169,26 +169,44 @@ func (x *index) breakUndone() string {
 	return ""
 }
 
-// Blind breaks a copy of a snapshot for each rule, those of the business included, and
-// returns how many breaks there was a place for, and which of them were not found: by
-// the names of their rules and what was wrong.
-func (subject *Subject) Blind(s Snapshot) (tried int, missed []string) {
+// Sight is what the rules find of what was made wrong on purpose.
+type Sight struct {
+	Breaks int // that there was a place for
+	// Missed are those of them that no rule has found, by the names of their rules and
+	// what was wrong.
+	Missed []string
+	// Unbroken are the rules for which nothing was made wrong: of these nobody knows
+	// whether they find anything.
+	Unbroken []string
+}
+
+// Sight breaks a copy of a snapshot for each rule, those of the business included, and
+// returns what the rules find of it.
+func (subject *Subject) Sight(s Snapshot) Sight {
 	all := slices.Clone(breaks)
 	for _, b := range subject.trial.Breaks {
 		all = append(all, breakOf{b.Rule, b.What, func(x *index) string { return b.Do(&x.Stored) }})
 	}
+	var seen Sight
+	tried := map[string]bool{}
 	for _, b := range all {
 		broken := shallow(s)
 		id := b.do(newIndex(subject, &broken))
 		if id == "" {
 			continue
 		}
-		tried++
+		seen.Breaks++
+		tried[b.rule] = true
 		if !subject.finds(broken, b.rule, b.what, id) {
-			missed = append(missed, b.rule+": "+b.what)
+			seen.Missed = append(seen.Missed, b.rule+": "+b.what)
 		}
 	}
-	return tried, missed
+	for _, i := range subject.Check(s).Invariants {
+		if !tried[i.Name] {
+			seen.Unbroken = append(seen.Unbroken, i.Name)
+		}
+	}
+	return seen
 }
 
 // finds reports whether a rule finds such a violation in a snapshot.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
@@ -72,7 +74,7 @@ func TestBreaksOfTheTrial(t *testing.T) {
 
 // Ensure there is a break for each rule of every business, a place for each break in a
 // snapshot of this one, and that each is found: also without a trial. One that breaks
-// nothing is named.
+// nothing is named, and a rule for which there is none.
 func TestNoRuleIsBlind(t *testing.T) {
 	for _, rule := range rules {
 		if !slices.ContainsFunc(breaks, func(b breakOf) bool { return b.rule == rule.name }) {
@@ -80,8 +82,8 @@ func TestNoRuleIsBlind(t *testing.T) {
 		}
 	}
 	s := valid(t).snapshot()
-	if tried, missed := theSubject.Blind(s); tried != len(breaks)+len(theSubject.trial.Breaks) || len(missed) > 0 {
-		t.Errorf("%d tried, missed %q", tried, missed)
+	if seen := theSubject.Sight(s); seen.Breaks != len(breaks)+len(theSubject.trial.Breaks) || seen.Missed != nil || seen.Unbroken != nil {
+		t.Errorf("%+v", seen)
 	}
 	if r := theSubject.Check(s); !r.OK() {
 		t.Errorf("the snapshot itself was broken:\n%s", text(t, r))
@@ -90,16 +92,20 @@ func TestNoRuleIsBlind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tried, missed := bare.Blind(s); tried != len(breaks) || len(missed) > 0 {
-		t.Errorf("without a trial: %d tried, missed %q", tried, missed)
+	if seen := bare.Sight(s); seen.Breaks != len(breaks) || seen.Missed != nil || seen.Unbroken != nil {
+		t.Errorf("without a trial: %+v", seen)
 	}
 	harmless := *theSubject
 	harmless.trial.Breaks = []trial.Break{
 		{Rule: "flights", What: "two at a time", Do: func(*trial.Stored) string { return "far" }},
 		{Rule: "no such rule", Do: func(*trial.Stored) string { return "far" }},
-		{Rule: "flights", What: "no place", Do: func(*trial.Stored) string { return "" }},
+		{Rule: "drones", What: "no place", Do: func(*trial.Stored) string { return "" }},
 	}
-	if tried, missed := harmless.Blind(s); tried != len(breaks)+2 || !slices.Equal(missed, []string{"flights: two at a time", "no such rule: "}) {
-		t.Errorf("%d tried, missed %q", tried, missed)
+	want := Sight{
+		Breaks: len(breaks) + 2, Missed: []string{"flights: two at a time", "no such rule: "},
+		Unbroken: []string{"customers", "carrier", "confirmed", "schedule", "packages", "grounded", "drones"},
+	}
+	if diff := cmp.Diff(want, harmless.Sight(s)); diff != "" {
+		t.Error(diff)
 	}
 }
