@@ -71,7 +71,7 @@ var backends = []mutant.Mutant{
 		Name: "older-revision-accepted", Breaks: "A late call of an older revision overwrites the newer one.",
 		File:   "shared/record/rules.go",
 		Before: `return "", problem.New(StaleRevision, "revision %d is there, %d came", r.Revision, by.Revision)`, After: "return Changed, nil",
-		Tests: in("./shared/record"), Invariant: "content",
+		Tests: in("./shared/record"), Invariant: "content", Chaos: late(),
 	},
 	{
 		Name: "repeat-is-a-change", Breaks: "A repeated PUT is made, and noted, again.",

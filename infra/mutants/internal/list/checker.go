@@ -37,6 +37,18 @@ func blinded() []mutant.Mutant {
 // more proves nothing.
 var checkers = []mutant.Mutant{
 	{
+		Name: "break-without-harm", Breaks: "What is to break a rule, to see whether it finds anything, breaks nothing.",
+		File:   "infra/local/internal/invariant/breaks.go",
+		Before: `p.Lease.Runner = "broken"`, After: `_ = p.Lease.Runner`,
+		Tests: in("./infra/local/internal/invariant"), Run: "^TestNoRuleIsBlind$",
+	},
+	{
+		Name: "break-of-orders-without-harm", Breaks: "What is to break a rule of orders breaks nothing.",
+		File:   "shared/orders/trial/breaks.go",
+		Before: "i.Total = 0", After: "_ = i.Total",
+		Tests: in("./shared/orders/trial"), Run: "^TestBreaksAreFound$",
+	},
+	{
 		Name: "open-is-an-end", Breaks: "A transaction that has not ended is taken for ended.",
 		File:   "infra/local/internal/invariant/accepted.go",
 		Before: "case !p.State.Final():", After: "case p.State == \"\":",

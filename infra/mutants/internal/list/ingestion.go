@@ -147,7 +147,7 @@ var relays = []mutant.Mutant{
 		Name: "recreated-hub-not-seen", Breaks: "The position of a hub that is gone counts for the one that has its name now.",
 		File:   "shared/relay/position.go",
 		Before: "case at.hub.Equal(created):", After: "case !at.hub.IsZero():",
-		Tests: in("./shared/relay"), Invariant: "accepted",
+		Tests: in("./shared/relay"), Invariant: "accepted", Chaos: late(),
 	},
 	{
 		Name: "hub-of-before-by-its-numbers", Breaks: "A position from before hubs were told apart is taken for one in the hub that is there, however far that has come.",

@@ -16,6 +16,10 @@ func All() []mutant.Mutant {
 // in names the packages with the tests.
 func in(packages ...string) []string { return packages }
 
+// late are the flags of a run in which calls come late, and gaps are left on a hub that
+// was recreated.
+func late() []string { return faults("host.stopinretry=20,backend.late=0.25,eventhubs.recreated=20") }
+
 // faults are the flags of a run of chaos with more of some faults than by default.
 func faults(more string) []string {
 	return []string{"-faults", "all,handler.kill=30,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.1," + more}

@@ -10,7 +10,7 @@ var orders = []mutant.Mutant{
 	{
 		Name: "charge-without-its-undo", Breaks: "Nobody gives the money back for an order that fails after its charge.",
 		File:   "shared/orders/steps.go",
-		Before: "Call: charge, Undo: undo(charge),", After: "Call: charge,",
+		Before: "Call: charge, Undo: workflow.DeleteOf(charge),", After: "Call: charge,",
 		Tests: in("./shared/orders"), Invariant: "money", Business: ofOrders,
 	},
 	{
@@ -24,7 +24,7 @@ var orders = []mutant.Mutant{
 		File:   "shared/orders/stock/stock.go",
 		Before: `if change, err := rec.Admit(by, hash); err != nil || change == "" {`, After: `if change, err := rec.Admit(by, hash); err == nil && change == "" {`,
 		Tests: in("./shared/orders/stock"), Invariant: "stock", Business: ofOrders,
-		Chaos: faults("backend.late=0.25"),
+		Chaos: late(),
 	},
 	{
 		Name: "learned-without-a-tombstone", Breaks: "An undo that has to learn what was made leaves no tombstone before it asks, and a late call makes it good again.",
