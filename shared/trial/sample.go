@@ -30,6 +30,6 @@ type Draw struct {
 	At time.Time
 	// Wait is how long after that the world is to do what can't be undone, in the time
 	// of the run: until then its client may change his mind. 0 means at once. A
-	// business without such a step ignores it.
+	// business that can't wait ignores it, and its clients may come too late.
 	Wait time.Duration
 }

@@ -4,6 +4,7 @@
 package workload
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -30,6 +31,9 @@ type Item struct {
 	Then         workflow.OperationKind
 	OperationKey string
 	Change       json.RawMessage
+	// Racing is true if nothing holds the request's completion back until then: the
+	// operation may come too late.
+	Racing bool
 }
 
 // malformed reports whether the request is to be refused.
@@ -91,6 +95,10 @@ func Plan(t trial.Trial, seed uint64, run string, requests int, start time.Time)
 	kinds := Kinds(t, requests, random)
 	items := make([]Item, len(kinds))
 	acts, usual := actsOf(t, requests), Usual(t).Name
+	racing, err := waitless(t, start)
+	if err != nil {
+		return nil, err
+	}
 	for i, kind := range kinds {
 		it := &items[i]
 		*it = Item{Kind: kind, Name: fmt.Sprintf("%s-%d-%05d", run, seed, i+1)}
@@ -100,7 +108,7 @@ func Plan(t trial.Trial, seed uint64, run string, requests int, start time.Time)
 		}
 		d := trial.Draw{Random: random, Name: it.Name, At: start}
 		if it.Then != "" {
-			d.Wait = changeable
+			d.Wait, it.Racing = changeable, racing
 		}
 		if err := it.Draw(t, d); err != nil {
 			return nil, err
@@ -131,6 +139,19 @@ func actsOf(t trial.Trial, requests int) []func(*Item, *rand.Rand) {
 		}
 	}
 	return acts
+}
+
+// waitless reports whether the samples ignore Draw.Wait.
+func waitless(t trial.Trial, at time.Time) (bool, error) {
+	var drawn [2]Item
+	for i := range drawn {
+		drawn[i].Kind = Usual(t)
+		d := trial.Draw{Random: rand.New(rand.NewPCG(1, 1)), Name: "wait", At: at, Wait: time.Duration(i) * changeable}
+		if err := drawn[i].Draw(t, d); err != nil {
+			return false, err
+		}
+	}
+	return bytes.Equal(drawn[0].Body, drawn[1].Body), nil
 }
 
 // Draw draws the body, and the change if the client asks for one.

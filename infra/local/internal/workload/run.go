@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -112,6 +113,9 @@ func (d *delivery) send(ctx context.Context, api *Client) {
 		d.operation, d.err = api.Cancel(ctx, d.receipt.TransactionID, d.OperationKey)
 	case workflow.OperationReschedule:
 		d.operation, d.err = api.Reschedule(ctx, d.receipt.TransactionID, d.OperationKey, d.Change)
+	}
+	if d.Racing && d.Then != "" && Status(d.err) == http.StatusConflict { // told at once that it is too late
+		d.err = nil
 	}
 }
 

@@ -22,6 +22,7 @@ type Summary struct {
 	Compensated int `json:"compensated"`
 	Cancelled   int `json:"cancelled"`
 	Rescheduled int `json:"rescheduled"` // of the completed ones
+	TooLate     int `json:"tooLate"`     // of the completed ones, asked to change or cancel after that
 	Quarantined int `json:"quarantined"`
 
 	P50       time.Duration `json:"p50Nanoseconds"` // from request to completion
@@ -92,7 +93,9 @@ func (s *Summary) countEnd(d *delivery) {
 	case "Cancelled":
 		s.Cancelled++
 	}
-	if want := string(d.end()); d.last.State != want {
+	if d.tooLate() {
+		s.TooLate++
+	} else if want := string(d.end()); d.last.State != want {
 		s.fault(d, "%s (%s), want %s", d.last.State, d.last.Reason, want)
 	}
 	if d.repeat != nil {
@@ -102,9 +105,18 @@ func (s *Summary) countEnd(d *delivery) {
 			s.fault(d, "the repeat got other ids: %+v, first %+v", *d.repeat, d.receipt)
 		}
 	}
-	if d.operation.OperationID != "" {
+	if d.operation.OperationID != "" && !d.tooLate() {
 		s.countOperation(d)
 	}
+}
+
+// tooLate reports whether a request was completed before the operation that its
+// client raced it with.
+func (d *delivery) tooLate() bool {
+	refused := d.operation.OperationID == "" || slices.ContainsFunc(d.last.Operations, func(o Operation) bool {
+		return o.ID == d.operation.OperationID && o.State == "Refused"
+	})
+	return d.Racing && d.last.State == string(d.Kind.End) && refused
 }
 
 func (s *Summary) countOperation(d *delivery) {
@@ -161,6 +173,8 @@ func planned(deliveries []*delivery) map[string][]string {
 			add("duplicates", "sent again under the same id or key: same ids, done once")
 		}
 		switch {
+		case d.tooLate():
+			add("too late", "completed before the client's cancel or change, which was refused")
 		case d.Then == workflow.OperationCancel:
 			add("cancelled", "by the client: everything undone")
 		case d.Then == workflow.OperationReschedule:
@@ -183,6 +197,7 @@ func (s *Summary) lines() []line {
 		{name: "accepted", count: s.Accepted}, {name: "refused", count: s.Refused}, {name: "duplicates", count: s.Duplicates},
 		{name: "completed", count: s.Completed}, {name: "rejected", count: s.Rejected}, {name: "compensated", count: s.Compensated},
 		{name: "cancelled", count: s.Cancelled}, {name: "rescheduled", count: s.Rescheduled},
+		{name: "too late", count: s.TooLate},
 	}
 	for i := range all {
 		texts := s.planned[all[i].name]
@@ -194,9 +209,9 @@ func (s *Summary) lines() []line {
 
 // WriteText writes the summary for people.
 func (s *Summary) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "\n%d deliveries in %.1f s (accepted in %.1f s)\n\n", s.Deliveries, s.Total.Seconds(), s.Accepting.Seconds())
+	_, err := fmt.Fprintf(w, "\n%d requests in %.1f s (accepted in %.1f s)\n\n", s.Deliveries, s.Total.Seconds(), s.Accepting.Seconds())
 	for _, l := range s.lines() {
-		if err == nil {
+		if err == nil && l.note != "" {
 			_, err = fmt.Fprintf(w, "  %-12s %6d   %s\n", l.name, l.count, l.note)
 		}
 	}

@@ -206,6 +206,39 @@ func TestSummaryFindsFaults(t *testing.T) {
 	}
 }
 
+// Ensure that a client may come too late where nothing waits for it, and only there.
+func TestTooLate(t *testing.T) {
+	all := ended(t)
+	refused, shut := one(t, all, then(workflow.OperationCancel)), one(t, all, then(workflow.OperationReschedule))
+	refused.last.State, refused.last.Operations[0].State = "Completed", "Refused"
+	shut.operation, shut.last.Operations = Receipt{}, nil
+	if s := summarize(all); s.TooLate != 0 || len(s.Faults) == 0 {
+		t.Errorf("%d too late, faults %v", s.TooLate, s.Faults)
+	}
+	refused.Racing, shut.Racing = true, true
+	s := summarize(all)
+	if s.Quarantined = 1; s.TooLate != 2 || !s.OK() {
+		t.Errorf("%d too late, faults %v", s.TooLate, s.Faults)
+	}
+	waitless := samples
+	waitless.Kinds = slices.Clone(samples.Kinds)
+	waitless.Kinds[0].Draw = func(d trial.Draw) any { return drawn{Name: d.Name} }
+	for _, c := range []struct {
+		trial  trial.Trial
+		racing bool
+	}{{samples, false}, {waitless, true}} {
+		items, err := Plan(c.trial, 1, "run", 100, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range items {
+			if it.Racing != (c.racing && it.Then != "") {
+				t.Errorf("%s %s: racing %t", it.Name, it.Then, it.Racing)
+			}
+		}
+	}
+}
+
 func TestSummaryMissesPoison(t *testing.T) {
 	s := summarize(ended(t))
 	s.judgeQuarantine()
