@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/bench"
@@ -17,10 +21,11 @@ import (
 
 // benchFlags say what to measure.
 type benchFlags struct {
-	config  bench.Config
-	samples string
-	seed    uint64
-	json    bool
+	config             bench.Config
+	samples            string
+	seed               uint64
+	json               bool
+	markdown, profiles string
 }
 
 func (f *benchFlags) define(flags *flag.FlagSet) {
@@ -28,14 +33,17 @@ func (f *benchFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&c.Rounds, "rounds", 3, "how often to measure each side, in turns")
 	flags.DurationVar(&c.For, "for", 5*time.Second, "how long to measure a side in each round")
 	flags.IntVar(&c.Backlog, "backlog", 2000, "how many transactions to accept before running them to completion")
+	flags.IntVar(&c.Drain, "drain", 0, "how many transactions the scenario backlog runs to completion (0: all)")
 	flags.DurationVar(&c.Latency, "latency", 5*time.Millisecond, "how long a mock backend takes")
 	flags.DurationVar(&c.Tail, "tail", 2*time.Second, "how long one call of a hundred takes in the scenario tail")
 	flags.DurationVar(&c.Spike, "spike", 10*time.Second, "how long spike and overload last")
 	flags.DurationVar(&c.Soak, "soak", time.Hour, "how long soak lasts")
-	flags.DurationVar(&c.Settle, "settle", 20*time.Minute, "how long a backlog may take")
+	flags.DurationVar(&c.Settle, "settle", 20*time.Minute, "how long a backlog may take; the scenario backlog stops then")
 	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual requests)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the usual requests")
 	flags.StringVar(&c.Dir, "dir", "", "`folder` to work in (default .build/bench)")
+	flags.StringVar(&f.markdown, "markdown", "", "`file` for the tables, too, with machine and commit; it is written anew after each scenario")
+	flags.StringVar(&f.profiles, "profile", "", "`folder` for profiles of runtime and handler, of each measured round: for go tool pprof")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line")
 }
 
@@ -46,6 +54,8 @@ func (f *benchFlags) check() error {
 		return &usageError{fmt.Sprintf("bench: -rounds %d: use 1 to 100", c.Rounds)}
 	case c.Backlog < 10 || c.Backlog > 1_000_000:
 		return &usageError{fmt.Sprintf("bench: -backlog %d: use 10 to 1000000", c.Backlog)}
+	case c.Drain < 0:
+		return &usageError{fmt.Sprintf("bench: -drain %d: use 0 and more", c.Drain)}
 	case min(c.For, c.Spike, c.Soak, c.Settle) < 100*time.Millisecond || min(c.Latency, c.Tail) < 0:
 		return &usageError{"bench: a time is too short: use 100ms and more"}
 	}
@@ -53,7 +63,7 @@ func (f *benchFlags) check() error {
 }
 
 func benchHelp(w io.Writer) error {
-	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak), or some of:\n\n"
+	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak and backlog), or some of:\n\n"
 	for _, s := range bench.Scenarios() {
 		text += fmt.Sprintf("  %-9s %s\n", s[0], s[1])
 	}
@@ -93,23 +103,67 @@ func runBench(ctx context.Context, c console) error {
 	if err := f.prepare(ctx, d); err != nil {
 		return err
 	}
-	var outcomes []*bench.Outcome
+	outcomes, err := f.measure(ctx, d, names)
+	if !f.json {
+		err = errors.Join(err, bench.WriteMarkdown(c.out, outcomes))
+	}
+	return errors.Join(err, broken(outcomes))
+}
+
+// measure runs the scenarios. One that fails leaves the others be: a long run is
+// worth what it has measured.
+func (f *benchFlags) measure(ctx context.Context, d *display, names []string) (outcomes []*bench.Outcome, err error) {
+	begun := time.Now()
 	for _, name := range names {
-		o, err := bench.Run(ctx, f.config, name)
-		if err != nil {
-			return err
+		o, failed := bench.Run(ctx, f.config, name)
+		if failed != nil {
+			d.note("%v", failed)
+			err = errors.Join(err, failed)
+			if ctx.Err() != nil {
+				return outcomes, err
+			}
+			continue
 		}
 		if f.json {
 			d.object(o)
 		}
 		outcomes = append(outcomes, o)
-	}
-	if !f.json {
-		if err := bench.WriteMarkdown(c.out, outcomes); err != nil {
-			return err
+		if failed := f.write(ctx, begun, names, outcomes); failed != nil {
+			return outcomes, errors.Join(err, failed)
 		}
 	}
-	return broken(outcomes)
+	return outcomes, err
+}
+
+// write writes what has been measured so far into the file of -markdown.
+func (f *benchFlags) write(ctx context.Context, begun time.Time, names []string, outcomes []*bench.Outcome) error {
+	if f.markdown == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "`bench %s -rounds %d -for %v -backlog %d -spike %v`, %s: %d cores, %s %s/%s, %s; %d of %d scenarios in %.0f min.\n",
+		strings.Join(names, " "), f.config.Rounds, f.config.For, f.config.Backlog, f.config.Spike, begun.UTC().Format("2006-01-02 15:04 MST"),
+		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commit(ctx), len(outcomes), len(names), time.Since(begun).Minutes())
+	if err := bench.WriteMarkdown(&b, outcomes); err != nil {
+		return err
+	}
+	return os.WriteFile(f.markdown, b.Bytes(), 0o644)
+}
+
+// commit names what is measured: go run records no commit in what it builds.
+func commit(ctx context.Context) string {
+	git := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(ctx, "git", args...).Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	id, err := git("rev-parse", "--short=12", "HEAD")
+	if err != nil {
+		return "no commit"
+	}
+	if changed, err := git("status", "--porcelain", "--untracked-files=no"); err != nil || changed != "" {
+		return "commit " + id + " with changes"
+	}
+	return "commit " + id
 }
 
 // scenariosOf returns what to measure, without what is named twice.
@@ -142,13 +196,19 @@ func (f *benchFlags) prepare(ctx context.Context, d *display) error {
 		return &usageError{"bench: -samples: " + err.Error()}
 	}
 	f.config.Notice = func(text string) { d.note("%s", text) }
-	f.config.Starter, err = starter(ctx, f.config.Dir, "bench", d)
+	if f.profiles != "" {
+		if f.profiles, err = filepath.Abs(f.profiles); err != nil {
+			return err
+		}
+	}
+	f.config.Starter, err = starter(ctx, f.config.Dir, "bench", f.profiles, d)
 	return err
 }
 
 // starter stages the app below a folder, by default the one of that name in .build,
-// and returns what starts it there as a process of its own.
-func starter(ctx context.Context, dir, name string, d *display) (bench.Starter, error) {
+// and returns what starts it there as a process of its own. profiles is the folder for
+// its profiles, "" for none.
+func starter(ctx context.Context, dir, name, profiles string, d *display) (bench.Starter, error) {
 	if dir == "" {
 		project, err := stage.FindProject(".")
 		if err != nil {
@@ -165,8 +225,8 @@ func starter(ctx context.Context, dir, name string, d *display) (bench.Starter, 
 		return bench.Starter{}, err
 	}
 	d.note("building the function app")
-	app, err := staged(ctx, stage.Local, filepath.Join(dir, "app"))
-	return bench.Starter{Command: []string{self}, App: app, Dir: dir}, err
+	app, err := stageProject(ctx, stage.Options{Target: stage.Local, Out: filepath.Join(dir, "app"), Profile: profiles != ""})
+	return bench.Starter{Command: []string{self}, App: app, Dir: dir, Profiles: profiles}, err
 }
 
 // broken is the error for promises that did not hold. A target that is missed is

@@ -116,7 +116,7 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	config := chaos.Config{
 		Command: []string{self, "serve"}, Business: chosen.Business(), Trial: t, Subject: subject, Dir: dir, CrashPoints: f.crashes,
 		Stage: func(ctx context.Context, out string) error {
-			_, err := staged(ctx, stage.Local, out)
+			_, err := stageProject(ctx, stage.Options{Target: stage.Local, Out: out})
 			return err
 		},
 		Deliveries: f.deliveries, Seed: f.seed, Duration: f.duration, Faults: plan,

@@ -121,7 +121,7 @@ func (f *loadFlags) target(ctx context.Context, d *display, s load.Samples) (*lo
 	if f.url != "" {
 		return f.remote()
 	}
-	starter, err := starter(ctx, f.dir, "load", d)
+	starter, err := starter(ctx, f.dir, "load", "", d)
 	if err != nil {
 		return nil, err
 	}

@@ -75,6 +75,7 @@ func TestScenariosOf(t *testing.T) {
 	for words, want := range map[string][]string{
 		"whole ingest whole": {"whole", "ingest"},
 		"soak all":           {"soak", "ingest", "handler", "workflow", "tail", "whole", "spike", "overload"},
+		"all backlog":        {"ingest", "handler", "workflow", "tail", "whole", "spike", "overload", "backlog"},
 	} {
 		got, err := scenariosOf(strings.Fields(words))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		app = filepath.Join(dir, "app")
-		if _, err := staged(context.Background(), stage.Local, app); err != nil {
+		if _, err := stageProject(context.Background(), stage.Options{Target: stage.Local, Out: app}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/profile"
 )
 
 // serveFlags are the flags that serve and demo share.
@@ -105,6 +106,7 @@ func serve(ctx context.Context, c console) error {
 		return err
 	}
 	f.data.limitMemory()
+	profile.Obey("runtime")
 	d := newDisplay(c.out, false)
 	running, err := start(ctx, c, d, f, slog.LevelWarn, map[string]string{metricsSetting: "true"})
 	if err != nil {
@@ -201,7 +203,7 @@ func appToRun(ctx context.Context, d *display, named string) (string, error) {
 	}
 	d.note("building the function app")
 	begun := time.Now()
-	app, err := staged(ctx, stage.Local, "")
+	app, err := stageProject(ctx, stage.Options{Target: stage.Local})
 	if err != nil {
 		return "", err
 	}

@@ -46,11 +46,6 @@ func stageApp(ctx context.Context, c console) error {
 	return err
 }
 
-// staged stages the app for a target that asks for nothing else.
-func staged(ctx context.Context, target stage.Target, out string) (string, error) {
-	return stageProject(ctx, stage.Options{Target: target, Out: out})
-}
-
 // stageProject stages the app from the project around the working folder, by
 // default into the target's folder there, and returns that. What the project holds
 // of another business than this tool's is generated instead of copied.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ type Config struct {
 	// For is how long to measure a side in each round, where it is not until a backlog
 	// is done.
 	For time.Duration
-	// Backlog is how many transactions are accepted before they are run to completion.
-	Backlog int
+	// Backlog is how many transactions are accepted before they are run to completion;
+	// the scenario backlog ends when Drain of them have, 0 for all.
+	Backlog, Drain int
 	// Latency is how long a mock backend takes. In the scenario tail one call of a
 	// hundred takes Tail.
 	Latency, Tail time.Duration
@@ -38,6 +40,7 @@ type Outcome struct {
 	Scenario    string         `json:"scenario"`
 	Comparisons []Comparison   `json:"comparisons,omitempty"`
 	Loads       []*load.Report `json:"loads,omitempty"`
+	Memory      []Memory       `json:"memory,omitempty"`
 	Checks      []Check        `json:"checks,omitempty"`
 }
 
@@ -66,6 +69,7 @@ var scenarios = []scenario{
 	{"spike", "ten seconds at five times the completion rate", (*bench).spike},
 	{"overload", "ten seconds at one and a half times what can be accepted", (*bench).overload},
 	{"soak", "half of what can be completed, for a long time", (*bench).soak},
+	{"backlog", "memory: accepted with Schedule off, started again, then drained", (*bench).backlog},
 }
 
 // Scenarios returns what can be measured, each with what it is.
@@ -76,13 +80,13 @@ func Scenarios() (all [][2]string) {
 	return all
 }
 
-// soakName is the scenario that All leaves out.
-const soakName = "soak"
+// long are the scenarios that All leaves out.
+var long = []string{"soak", "backlog"}
 
-// All are the names of all scenarios but the long one.
+// All are the names of all scenarios but the long ones.
 func All() (names []string) {
 	for _, s := range scenarios {
-		if s.name != soakName {
+		if !slices.Contains(long, s.name) {
 			names = append(names, s.name)
 		}
 	}
@@ -103,6 +107,9 @@ func Run(ctx context.Context, c Config, name string) (*Outcome, error) {
 	for _, s := range scenarios {
 		if s.name == name {
 			c.Dir = filepath.Join(c.Dir, name)
+			if c.Profiles != "" {
+				c.Profiles = filepath.Join(c.Profiles, name)
+			}
 			c.Notice(fmt.Sprintf("%s: %s", s.name, s.text))
 			o, err := s.run(&bench{Config: c, name: name}, ctx)
 			if err != nil {
@@ -112,7 +119,7 @@ func Run(ctx context.Context, c Config, name string) (*Outcome, error) {
 			return o, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown scenario %q: use all or %s", name, strings.Join(append(All(), soakName), ", "))
+	return nil, fmt.Errorf("unknown scenario %q: use all or %s", name, strings.Join(append(All(), long...), ", "))
 }
 
 // side is one of two that are compared.
@@ -121,15 +128,25 @@ type side struct {
 	// before comes before each round, and is not measured; nil for nothing.
 	before func(context.Context) error
 	run    func(context.Context) (done int, err error)
+	// profiled is the app whose rounds are profiled; nil for none.
+	profiled *profiled
 }
 
-func (s side) round(ctx context.Context) (Effort, error) {
+// round measures once. A round that doesn't count is not profiled.
+func (s side) round(ctx context.Context, counts bool) (Effort, error) {
 	if s.before != nil {
 		if err := s.before(ctx); err != nil {
 			return Effort{}, err
 		}
 	}
-	return s.scope.measure(func() (int, error) { return s.run(ctx) })
+	if !counts {
+		return s.scope.measure(func() (int, error) { return s.run(ctx) })
+	}
+	if err := s.profiled.begin(); err != nil {
+		return Effort{}, err
+	}
+	effort, err := s.scope.measure(func() (int, error) { return s.run(ctx) })
+	return effort, errors.Join(err, s.profiled.end(ctx))
 }
 
 // compare measures both sides in turns, each once before it counts. Who is first
@@ -146,7 +163,7 @@ func (b *bench) compare(ctx context.Context, c Comparison, ours, base side) (Com
 		}
 		for _, s := range both {
 			var err error
-			if *s.effort, err = s.side.round(ctx); err != nil {
+			if *s.effort, err = s.side.round(ctx, round > 0); err != nil {
 				return c, err
 			}
 			if s.effort.Done == 0 {

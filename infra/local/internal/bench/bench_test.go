@@ -145,6 +145,10 @@ func TestMarkdown(t *testing.T) {
 			{Ours: Effort{1, time.Second, time.Second, 0.4, 0}, Base: Effort{2, time.Second, time.Second, 1, 0.3}},
 		}}}},
 		{
+			Scenario: "backlog", Memory: []Memory{{"drained", 7, 90 * time.Second, Resident{100 << 20, 1<<30 + 1}, Resident{50 << 20, 60 << 20}}},
+			Checks: memoryChecks([]Memory{{Runtime: Resident{Peak: 1<<30 + 1<<20}, Handler: Resident{Peak: 1}}, {Runtime: Resident{Peak: 1}, Handler: Resident{Peak: 256 << 20}}}),
+		},
+		{
 			Scenario: "spike", Loads: []*load.Report{{Target: "spike", Shape: "10/s for 1s", Result: &load.Result{Offered: 10, Took: time.Second}}},
 			Checks: []Check{{What: "refused", Want: "0", Got: "0", Met: true}, {What: "p99", Want: "< 500ms", Got: "600ms"}, {What: "lost of 7", Want: "0", Got: "1", Lost: true}},
 		},
@@ -168,8 +172,14 @@ func TestMarkdown(t *testing.T) {
 | tail | workflow | 1 (1 to 1) | 1000.000 (1000.000 to 1000.000) | 40 % (40 % to 40 %) | 0 % (0 % to 0 %) |
 | tail | loop | 2 (2 to 2) | 500.000 (500.000 to 500.000) | 100 % (100 % to 100 %) | 30 % (30 % to 30 %) |
 
+| scenario | stage | transactions | s | runtime MB | at most | handler MB | at most |
+|---|---|---|---|---|---|---|---|
+| backlog | drained | 7 | 90 | 100 | 1024 | 50 | 60 |
+
 | scenario | check | target | measured | |
 |---|---|---|---|---|
+| backlog | most memory of the runtime | <= 1024 MB | 1025 MB | missed |
+| backlog | most memory of the handler | <= 256 MB | 256 MB | met |
 | spike | refused | 0 | 0 | met |
 | spike | p99 | < 500ms | 600ms | missed |
 | spike | lost of 7 | 0 | 1 | **broken** |

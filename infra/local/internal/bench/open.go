@@ -180,9 +180,9 @@ func (b *bench) soak(ctx context.Context) (o *Outcome, err error) {
 	return o, b.settled(ctx, app, s, o, r)
 }
 
-// settled waits until nothing is left to be done, asks for each transaction that
-// was accepted, and checks that all are at their end. What the app has counted for
-// all loads together goes with the last.
+// settled waits until nothing is left to be done, and checks that nothing that was
+// accepted is lost. What the app has counted for all loads together goes with the
+// last.
 func (b *bench) settled(ctx context.Context, app *Process, s *stream, o *Outcome, results ...*load.Result) error {
 	if _, err := b.drain(ctx, app); err != nil {
 		return err
@@ -194,6 +194,12 @@ func (b *bench) settled(ctx context.Context, app *Process, s *stream, o *Outcome
 	for _, r := range results {
 		ids = append(ids, r.IDs...)
 	}
+	return s.lost(ctx, o, ids)
+}
+
+// lost asks for each transaction that was accepted, and checks that all are at their
+// end.
+func (s *stream) lost(ctx context.Context, o *Outcome, ids []string) error {
 	open, err := s.open(ctx, ids)
 	if err != nil {
 		return err

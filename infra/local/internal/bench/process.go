@@ -14,6 +14,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/meter"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
+	"github.com/fabrikam/drone-delivery/shared/profile"
 )
 
 // Process is a server that a scenario or load has started, with its children.
@@ -28,19 +29,31 @@ type Starter struct {
 	Command []string // this program
 	App     string   // the staged app, in a folder of its own: what is served is noted beside it
 	Dir     string   // where state and output are kept
+	// Profiles is the folder for profiles of the runtime and the handler, which must be
+	// staged for that; "" for none.
+	Profiles string
 }
 
 // Serve starts the local runtime with fresh state, and waits until it serves. flags
 // are further ones of serve, settings are the app's.
 func (s Starter) Serve(ctx context.Context, flags []string, settings map[string]string) (*Process, error) {
-	data := filepath.Join(s.Dir, "data")
-	if err := os.RemoveAll(data); err != nil {
+	if err := os.RemoveAll(s.data()); err != nil {
 		return nil, err
 	}
-	args := append([]string{"serve", "-app", s.App, "-data", data, "-http", "127.0.0.1:0", "-amqp", "127.0.0.1:0", "-cosmos", "127.0.0.1:0"}, flags...)
+	return s.Resume(ctx, flags, settings)
+}
+
+func (s Starter) data() string { return filepath.Join(s.Dir, "data") }
+
+// Resume is Serve with the state that an earlier one has left.
+func (s Starter) Resume(ctx context.Context, flags []string, settings map[string]string) (*Process, error) {
+	args := append([]string{"serve", "-app", s.App, "-data", s.data(), "-http", "127.0.0.1:0", "-amqp", "127.0.0.1:0", "-cosmos", "127.0.0.1:0"}, flags...)
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		env = append(env, name+"="+settings[name])
+	}
+	if s.Profiles != "" {
+		env = append(env, profile.Variable+"="+s.Profiles)
 	}
 	return s.start(ctx, "serve", args, env, filepath.Join(filepath.Dir(s.App), "local", "endpoints.json"))
 }
@@ -50,6 +63,10 @@ func (s Starter) Baseline(ctx context.Context, kind string, flags ...string) (*P
 	endpoints := filepath.Join(s.Dir, kind+".json")
 	return s.start(ctx, kind, append([]string{"baseline", "-kind", kind, "-endpoints", endpoints}, flags...), nil, endpoints)
 }
+
+// startLimit is how long a process may take until it serves: a million messages on
+// disk are read first.
+const startLimit = 10 * time.Minute
 
 // stopGrace is how long a process may take to end when it is asked to.
 const stopGrace = 15 * time.Second
@@ -63,7 +80,7 @@ func (s Starter) start(ctx context.Context, name string, args, env []string, end
 		return nil, err
 	}
 	p := &Process{output: output, Tree: tree.New(tree.Config{
-		Command: append(slices.Clone(s.Command), args...), Env: env, Endpoints: endpoints, Output: output, Grace: stopGrace,
+		Command: append(slices.Clone(s.Command), args...), Env: env, Endpoints: endpoints, Output: output, Start: startLimit, Grace: stopGrace,
 	})}
 	if err := p.Launch(); err != nil {
 		return nil, errors.Join(err, output.Close())

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -13,6 +14,7 @@ func WriteMarkdown(w io.Writer, outcomes []*Outcome) error {
 	b := &strings.Builder{}
 	writeRatios(b, outcomes)
 	writeEfforts(b, outcomes)
+	writeMemory(b, outcomes)
 	writeChecks(b, outcomes)
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
@@ -95,6 +97,23 @@ func writeEfforts(b *strings.Builder, outcomes []*Outcome) {
 func (s Spread) text(format string) string {
 	return fmt.Sprintf(format+" ("+format+" to "+format+")", s.Median, s.Min, s.Max)
 }
+
+func writeMemory(b *strings.Builder, outcomes []*Outcome) {
+	header := false
+	for _, o := range outcomes {
+		for _, m := range o.Memory {
+			if !header {
+				b.WriteString("\n| scenario | stage | transactions | s | runtime MB | at most | handler MB | at most |\n|---|---|---|---|---|---|---|---|\n")
+				header = true
+			}
+			fmt.Fprintf(b, "| %s | %s | %d | %.0f | %s | %s | %s | %s |\n", o.Scenario, m.Stage, m.Done, m.Took.Seconds(),
+				megabytes(m.Runtime.Now), megabytes(m.Runtime.Peak), megabytes(m.Handler.Now), megabytes(m.Handler.Peak))
+		}
+	}
+}
+
+// megabytes are binary ones, as the limits of memory are.
+func megabytes(n int64) string { return strconv.FormatInt(n>>20, 10) }
 
 func writeChecks(b *strings.Builder, outcomes []*Outcome) {
 	header := false

@@ -43,7 +43,7 @@ func (b *bench) ingest(ctx context.Context) (o *Outcome, err error) {
 	defer closing(proxy, &err)
 	return b.accepting(ctx, Comparison{
 		Item: "accepted", Ours: "through the host", Base: "one proxy hop", Scope: "runtime and handler ÷ proxy and mux",
-	}, app.URL, scope{roots: []int{app.Pid()}}, proxy.URL, scope{roots: []int{proxy.Pid(), mux.Pid()}})
+	}, app, app.URL, scope{roots: []int{app.Pid()}}, proxy.URL, scope{roots: []int{proxy.Pid(), mux.Pid()}})
 }
 
 // handler is ingest without the host, and without the proxy.
@@ -64,7 +64,7 @@ func (b *bench) handler(ctx context.Context) (o *Outcome, err error) {
 	defer closing(mux, &err)
 	return b.accepting(ctx, Comparison{
 		Item: "accepted", Ours: "at the handler", Base: "bare mux", Scope: "handler ÷ mux, without the emulators",
-	}, url, scope{roots: []int{handler}, alone: true}, mux.URL, scope{roots: []int{mux.Pid()}})
+	}, app, url, scope{roots: []int{handler}, alone: true}, mux.URL, scope{roots: []int{mux.Pid()}})
 }
 
 // portVariable tells a handler where to listen.
@@ -90,8 +90,9 @@ func handlerOf(runtime int) (pid int, url string, err error) {
 	return 0, "", errors.New("the runtime has no handler")
 }
 
-// accepting compares how fast two URLs accept the samples.
-func (b *bench) accepting(ctx context.Context, c Comparison, ours string, oursScope scope, base string, baseScope scope) (*Outcome, error) {
+// accepting compares how fast two URLs accept the samples; the first is of the app,
+// or of its handler.
+func (b *bench) accepting(ctx context.Context, c Comparison, app *Process, ours string, oursScope scope, base string, baseScope scope) (*Outcome, error) {
 	posting := func(url string, s scope) (side, *load.Client) {
 		client := load.NewClient(url+"/api/"+b.Samples.Resource, clients, b.Samples.Body, nil)
 		return side{scope: s, run: func(ctx context.Context) (int, error) {
@@ -100,9 +101,13 @@ func (b *bench) accepting(ctx context.Context, c Comparison, ours string, oursSc
 	}
 	oursSide, oursClient := posting(ours, oursScope)
 	defer oursClient.Close()
+	var err error
+	if oursSide.profiled, err = b.profiled(app); err != nil {
+		return nil, err
+	}
 	baseSide, baseClient := posting(base, baseScope)
 	defer baseClient.Close()
-	c, err := b.compare(ctx, c, oursSide, baseSide)
+	c, err = b.compare(ctx, c, oursSide, baseSide)
 	return &Outcome{Comparisons: []Comparison{c}}, err
 }
 
@@ -206,6 +211,9 @@ func (b *bench) completing(ctx context.Context, c Comparison, app, mock *Process
 			return err
 		},
 		run: func(ctx context.Context) (int, error) { return b.drain(ctx, app) },
+	}
+	if ours.profiled, err = b.profiled(app); err != nil {
+		return nil, err
 	}
 	base := side{scope: scope{roots: append([]int{loop.Pid()}, besides...)}, run: func(ctx context.Context) (int, error) { return b.loop(ctx, loop) }}
 	c, err = b.compare(ctx, c, ours, base)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"runtime"
 	"syscall"
 	"time"
@@ -49,6 +50,29 @@ func ReadMachine() (Machine, error) {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// Resident returns the resident memory of a process in bytes: now, and at most since
+// its start or since ForgetPeak.
+func Resident(pid int) (now, peak int64, err error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, 0, fmt.Errorf("memory of process %d: %w", pid, err)
+	}
+	s, err := p.NewStatus()
+	if err != nil {
+		return 0, 0, fmt.Errorf("memory of process %d: %w", pid, err)
+	}
+	return int64(s.VmRSS), int64(s.VmHWM), nil
+}
+
+// ForgetPeak lets the peak of a process's memory begin at what it has now (man 5
+// proc_pid_clear_refs).
+func ForgetPeak(pid int) error {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
+		return fmt.Errorf("forget the peak of a process's memory: %w", err)
+	}
+	return nil
+}
 
 // Environment returns the environment that a process was started with, as NAME=value.
 func Environment(pid int) ([]string, error) {

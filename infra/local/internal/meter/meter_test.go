@@ -3,6 +3,8 @@ package meter
 import (
 	"errors"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -61,5 +63,40 @@ func TestMeasuresItself(t *testing.T) {
 	}
 	if after.Busy-before.Busy < 30*time.Millisecond || after.Cores < 1 {
 		t.Errorf("before %+v, after %+v", before, after)
+	}
+}
+
+// Ensure that the most memory of a process is told, and forgotten.
+func TestResidentMemory(t *testing.T) {
+	resident := func() (int64, int64) {
+		now, peak, err := Resident(os.Getpid())
+		if errors.Is(err, ErrUnsupported) {
+			t.Skip(err)
+		}
+		if err != nil || now < 1<<20 || peak < now {
+			t.Fatalf("%d now, at most %d, %v", now, peak, err)
+		}
+		return now, peak
+	}
+	before, _ := resident()
+	const size = 64 << 20
+	block := make([]byte, size)
+	for i := range block {
+		block[i] = 1 // pages that nobody writes to are not resident
+	}
+	runtime.KeepAlive(block)
+	block = nil
+	debug.FreeOSMemory()
+	if _, peak := resident(); peak < before+size/2 {
+		t.Errorf("at most %d, after %d more than %d", peak, size, before)
+	}
+	if err := ForgetPeak(os.Getpid()); err != nil {
+		t.Fatal(err)
+	}
+	if _, peak := resident(); peak > before+size/2 {
+		t.Errorf("at most %d of %d, though that is forgotten", peak, before)
+	}
+	if _, _, err := Resident(-1); err == nil {
+		t.Error("no error of no process")
 	}
 }

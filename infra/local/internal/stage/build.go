@@ -20,6 +20,9 @@ func build(ctx context.Context, o Options, path string) error {
 		args = append(args, "-trimpath", "-ldflags=-s -w")
 		env = append(env, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOAMD64=v1")
 	}
+	if o.Profile {
+		args = append(args, "-tags=profile")
+	}
 	const code = "./handlers"
 	cmd := exec.CommandContext(ctx, "go", append(args, code)...)
 	cmd.Dir = o.Project

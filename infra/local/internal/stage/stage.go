@@ -64,6 +64,8 @@ type Options struct {
 	// Generate takes every function.json from the handler instead of the project: for
 	// another business than the project's.
 	Generate bool
+	// Profile builds a handler that package profile profiles. Not for Azure.
+	Profile bool
 	// GOOS is the system that stages; "" is this one.
 	GOOS string
 }
@@ -74,6 +76,9 @@ func (o Options) goos() string { return cmp.Or(o.GOOS, runtime.GOOS) }
 func (o Options) check() error {
 	if o.Target != Azure {
 		return nil
+	}
+	if o.Profile {
+		return errors.New("stage: for azure: its handler writes no profiles")
 	}
 	if o.goos() == "windows" {
 		return ErrNoModes

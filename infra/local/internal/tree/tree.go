@@ -4,6 +4,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,13 +29,15 @@ type Config struct {
 	// Endpoints is the file that the program writes when it serves.
 	Endpoints string
 	Output    io.Writer // of the program
+	// Start is how long it may take until it serves; 0 means a minute.
+	Start time.Duration
 	// Grace is how long it may take to end when it is asked to.
 	Grace time.Duration
 }
 
 // The limits for what the tree takes.
 const (
-	startLimit = 60 * time.Second // until it must serve
+	startLimit = 60 * time.Second // until it must serve, unless told otherwise
 	goneLimit  = 10 * time.Second // until a killed one must have left
 	watchPause = 20 * time.Millisecond
 )
@@ -100,7 +103,7 @@ func (t *Tree) Launch() error {
 
 // Serving waits until the tree that was launched serves.
 func (t *Tree) Serving(ctx context.Context) (system.Endpoints, error) {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.c.Start, startLimit))
 	defer cancel()
 	tick := time.NewTicker(watchPause)
 	defer tick.Stop()
