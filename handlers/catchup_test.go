@@ -26,7 +26,7 @@ func TestSweepRelaysWhatTheTriggerHasSkipped(t *testing.T) {
 			t.Errorf("answered %d, %d messages in the queue, want one\n%s", status, w.queue.Sent(), w.log)
 		}
 	}
-	if c := w.checkpoints.kept["delivery-requests.relay.0"]; c.SequenceNumber != 7 {
+	if c := w.checkpoints.kept["requests.relay.0"]; c.SequenceNumber != 7 {
 		t.Errorf("checkpoint %+v, want the one that Relay itself uses", c)
 	}
 }

@@ -45,7 +45,7 @@ func TestRelayQuarantinesWhatItCantRead(t *testing.T) {
 		t.Error("the good event is not in the queue")
 	}
 	e := w.only()
-	if e.SequenceNumber != 0 || e.Source != quarantine.EventSource("delivery-requests", "3") || e.Body != "rubbish" || e.Properties["k"] != "v" {
+	if e.SequenceNumber != 0 || e.Source != quarantine.EventSource("requests", "3") || e.Body != "rubbish" || e.Properties["k"] != "v" {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -166,7 +166,7 @@ func TestOperatorDecidesAboutPoison(t *testing.T) {
 	if status := w.relayAll([]byte("\xffrubbish")); status != http.StatusOK {
 		t.Fatalf("Relay answered %d", status)
 	}
-	listed := ask[page[quarantine.Entry]](w, 200, "GET", "/quarantine?reason=Unreadable&state=Kept&source=delivery-requests.3&continuation=after:", "")
+	listed := ask[page[quarantine.Entry]](w, 200, "GET", "/quarantine?reason=Unreadable&state=Kept&source=requests.3&continuation=after:", "")
 	if len(listed.Items) != 1 || listed.Items[0].Body != "" {
 		t.Fatalf("listed %+v", listed)
 	}

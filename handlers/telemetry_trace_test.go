@@ -73,8 +73,8 @@ func workflowStep(name string) string { return "step " + name }
 func (r *recorded) checkBatches(ingest span) {
 	r.t.Helper()
 	all := r.spans.Ended()
-	sent := named(r.t, all, "send delivery-requests", 1)[0]
-	relay := named(r.t, all, "process delivery-requests", 1)[0]
+	sent := named(r.t, all, "send requests", 1)[0]
+	relay := named(r.t, all, "process requests", 1)[0]
 	for _, s := range []span{sent, relay} {
 		if s.Parent().IsValid() || !linksTo(s, ingest) || attr(s, "messaging.batch.message_count") != "1" || attr(s, "messaging.system") != "eventhubs" {
 			r.t.Errorf("%s: below %v, links %v, %v", s.Name(), s.Parent(), s.Links(), s.Attributes())

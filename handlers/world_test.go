@@ -258,7 +258,7 @@ func (w *world) relayFrom(first int, bodies ...[]byte) int {
 		properties = append(properties, property)
 	}
 	return w.invoke("Relay", map[string]any{"events": quoted(encoded)}, map[string]any{
-		"PartitionContext":    map[string]any{"EventHubName": "delivery-requests", "ConsumerGroup": "relay", "PartitionId": "3"},
+		"PartitionContext":    map[string]any{"EventHubName": "requests", "ConsumerGroup": "relay", "PartitionId": "3"},
 		"SequenceNumberArray": quoted(sequence), "OffsetArray": quoted(offsets),
 		"EnqueuedTimeUtcArray": quoted(times), "PropertiesArray": quoted(properties),
 	})

@@ -55,7 +55,7 @@ var settingsFaults = []fault{
 	one("settings of the host", "must name its storage once", appFile, "AzureWebJobsStorage__tableServiceUri: storage.table", ""),
 	one("settings of the host", "sets FUNCTIONS_WORKER_RUNTIME, which has no place on Flex", appFile, "AZURE_CLIENT_ID: identityClientId", "AZURE_CLIENT_ID: identityClientId\n FUNCTIONS_WORKER_RUNTIME: 'custom'"),
 	one("local settings", "sets COSMOSDB_DATABAS, which nobody reads", local, "COSMOSDB_DATABASE", "COSMOSDB_DATABAS"),
-	one("local settings", "names %EVENTHUB_NAME%", local, `"EVENTHUB_NAME": "delivery-requests",`, ""),
+	one("local settings", "names %EVENTHUB_NAME%", local, `"EVENTHUB_NAME": "requests",`, ""),
 	one("local settings", "sets no AzureWebJobsStorage", local, `"AzureWebJobsStorage": "UseDevelopmentStorage=true",`, ""),
 	one("local settings", "refuses local.settings.json", local, "UseDevelopmentEmulator=true;", "UseDevelopmentEmulator=true;EntityPath=x"),
 }
@@ -79,7 +79,7 @@ var functionFaults = []fault{
 	one("functions resolve", "backends has Relay, whose eventHubName names %EVENTHUB_NAME%", apps, "EVENTHUB_NAME: entities.hub", ""),
 	one("functions resolve", "names %TRANSACTIONS_QUEUE%, and sets no TRANSACTIONS_QUEUE", apps, "TRANSACTIONS_QUEUE: entities.transactionsQueue", ""),
 	one("functions resolve", "whose connection is Bus", "functions/Schedule/function.json", `"ServiceBus"`, `"Bus"`),
-	one("functions find their entities", "Relay of workflow listens to delivery-requests/other", "functions/Relay/function.json", "%EVENTHUB_CONSUMER_GROUP%", "other"),
+	one("functions find their entities", "Relay of workflow listens to requests/other", "functions/Relay/function.json", "%EVENTHUB_CONSUMER_GROUP%", "other"),
 	one("functions find their entities", "Notify of workflow listens to notifications", mainFile, "compensationsQueue, notificationsQueue]", "compensationsQueue]"),
 	one("functions find their entities", "Schedule of workflow listens to transactions of", mainFile, "serviceBusNamespace: serviceBus.outputs", "serviceBusNamespace: eventHubs.outputs"),
 	one("always ready instances", `keeps instances for "Relay"`, sizesFile, "'function:Relay'", "'Relay'"),

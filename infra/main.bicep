@@ -86,7 +86,7 @@ param rateLimitPerSecond int = 0
 @description('Requests at once above that.')
 param rateLimitBurst int = 100
 
-var hubName = 'delivery-requests'
+var hubName = 'requests'
 var consumerGroup = 'relay' // of the trigger; Relay also reads $Default, which is always there
 var transactionsQueue = 'transactions'
 var compensationsQueue = 'compensations'

@@ -214,10 +214,10 @@ func (w *world) needed(a *app) []string {
 		out = append(out, "Monitoring Metrics Publisher on "+w.idOf("Microsoft.Insights/dataCollectionRules", ""))
 	}
 	if u.hub&sendsToHub != 0 {
-		out = append(out, "Azure Event Hubs Data Sender on "+w.idOf(hubKind, "delivery-requests"))
+		out = append(out, "Azure Event Hubs Data Sender on "+w.idOf(hubKind, "requests"))
 	}
 	if u.hub&receivesFromHub != 0 {
-		out = append(out, "Azure Event Hubs Data Receiver on "+w.idOf(hubKind, "delivery-requests"))
+		out = append(out, "Azure Event Hubs Data Receiver on "+w.idOf(hubKind, "requests"))
 	}
 	for _, queue := range u.sends {
 		out = append(out, "Azure Service Bus Data Sender on "+w.idOf(queueKind, queue))
@@ -250,8 +250,8 @@ func (w *world) containerScope(name string) string {
 func (w *world) neededByDeveloper() []string {
 	out := []string{
 		"Storage Blob Data Owner on " + w.idOf(storageKind, ""),
-		"Azure Event Hubs Data Sender on " + w.idOf(hubKind, "delivery-requests"),
-		"Azure Event Hubs Data Receiver on " + w.idOf(hubKind, "delivery-requests"),
+		"Azure Event Hubs Data Sender on " + w.idOf(hubKind, "requests"),
+		"Azure Event Hubs Data Receiver on " + w.idOf(hubKind, "requests"),
 		"Cosmos DB Built-in Data Contributor on " + w.idOf(accountKind, ""),
 	}
 	for _, queue := range allQueues {

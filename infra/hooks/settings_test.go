@@ -58,7 +58,7 @@ func TestSettingsAreTheHandlers(t *testing.T) {
 	if values["AzureWebJobsStorage__accountName"] != "storage" || values["AzureWebJobsStorage"] != "" || values["FUNCTIONS_WORKER_RUNTIME"] != "custom" {
 		t.Errorf("for the host: %v", values)
 	}
-	if s.EventHub != "delivery-requests" || s.Database != "fabrikam" {
+	if s.EventHub != "requests" || s.Database != "fabrikam" {
 		t.Errorf("entities: %s, %s", s.EventHub, s.Database)
 	}
 }

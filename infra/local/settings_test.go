@@ -41,7 +41,7 @@ func TestMistakesInASettingsFile(t *testing.T) {
 func TestServeShowsWhatIsElsewhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "local.settings.json")
 	text, err := json.Marshal(map[string]any{"IsEncrypted": false, "Values": map[string]string{
-		"FUNCTIONS_WORKER_RUNTIME": "custom", "EVENTHUB_NAME": "delivery-requests", "EVENTHUB_CONSUMER_GROUP": "relay",
+		"FUNCTIONS_WORKER_RUNTIME": "custom", "EVENTHUB_NAME": "requests", "EVENTHUB_CONSUMER_GROUP": "relay",
 		"TRANSACTIONS_QUEUE": "transactions", "COMPENSATIONS_QUEUE": "compensations", "NOTIFICATIONS_QUEUE": "notifications",
 		"SWEEP_SCHEDULE": "*/30 * * * * *",
 		// No account answers there; the handler starts all the same.

@@ -99,7 +99,7 @@ func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]Event
 	return out, nil
 }
 
-const id = "delivery-requests.relay.3"
+const id = "requests.relay.3"
 
 // firstHub is when the hub of newGaps was created.
 var firstHub = now.Add(-30 * 24 * time.Hour)

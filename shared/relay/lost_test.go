@@ -41,7 +41,7 @@ func said(s *Service, level slog.Level) func() []string {
 
 // expired is the line that alerts read.
 func expired(first, last int64) string {
-	return fmt.Sprintf("events expired before they were relayed: delivery-requests/3 %d-%d %d 0", first, last, last-first+1)
+	return fmt.Sprintf("events expired before they were relayed: requests/3 %d-%d %d 0", first, last, last-first+1)
 }
 
 func TestWhatIsGoneIsAnError(t *testing.T) {

@@ -21,7 +21,7 @@ func (h *hub) recreate(t *testing.T, from, to int64) {
 }
 
 func recreated(checkpoint string) []string {
-	return []string{"the hub was recreated: delivery-requests/3 0-0 0 " + checkpoint}
+	return []string{"the hub was recreated: requests/3 0-0 0 " + checkpoint}
 }
 
 // The trigger may begin anywhere in a hub that was recreated: it has a position of

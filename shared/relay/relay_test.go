@@ -54,7 +54,7 @@ func newService(t *testing.T) (*Service, *queue, *keeper) {
 	q, k := &queue{}, &keeper{}
 	return New(Config{
 		Queue: "deliveries-queue", Sender: q, Quarantine: k,
-		Hub: "delivery-requests", ConsumerGroup: "relay", Quiet: 2 * time.Minute, Now: func() time.Time { return now },
+		Hub: "requests", ConsumerGroup: "relay", Quiet: 2 * time.Minute, Now: func() time.Time { return now },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}), q, k
 }
@@ -72,7 +72,7 @@ func good(t *testing.T, n int64) Event {
 }
 
 func batch(events ...Event) Batch {
-	return Batch{Hub: "delivery-requests", ConsumerGroup: "relay", Partition: "3", Events: events}
+	return Batch{Hub: "requests", ConsumerGroup: "relay", Partition: "3", Events: events}
 }
 
 func ids(messages []engine.Queued) []string {
@@ -120,11 +120,11 @@ func TestUnreadableEventsAreKeptAlone(t *testing.T) {
 	}
 	want := []quarantine.Entry{
 		{
-			Source: "delivery-requests.3", SequenceNumber: 2, Reason: quarantine.ReasonUnreadable,
+			Source: "requests.3", SequenceNumber: 2, Reason: quarantine.ReasonUnreadable,
 			Body: "//4=", Encoding: quarantine.Base64, Properties: map[string]any{"from": "elsewhere"},
 		},
 		{
-			Source: "delivery-requests.3", SequenceNumber: 4, Reason: quarantine.ReasonUnreadable,
+			Source: "requests.3", SequenceNumber: 4, Reason: quarantine.ReasonUnreadable,
 			Body: string(unknown), TransactionID: "t-4",
 		},
 	}

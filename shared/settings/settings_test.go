@@ -52,7 +52,7 @@ func TestDefaults(t *testing.T) {
 		EventHubs:  settings.Connection{ConnectionString: settings.NewSecret(hub)},
 		ServiceBus: settings.Connection{ConnectionString: settings.NewSecret(hub)},
 		CosmosDB:   settings.Connection{ConnectionString: settings.NewSecret(cosmos)},
-		EventHub:   "delivery-requests", ConsumerGroup: "relay",
+		EventHub:   "requests", ConsumerGroup: "relay",
 		TransactionsQueue: "transactions", CompensationsQueue: "compensations", NotificationsQueue: "notifications",
 		Database: "fabrikam", SweepSchedule: "*/30 * * * * *", RelayQuiet: 2 * time.Minute,
 		Backends: settings.Backends{URLs: map[string]string{"account": own, "package": own, "transportation": own, "drone": own, "delivery": own}, Concurrency: 256,

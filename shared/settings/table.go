@@ -50,7 +50,7 @@ func BackendVariable(name string) string {
 
 // entities are the variables of what is outside.
 var entities = []variable{
-	{"EVENTHUB_NAME", "delivery-requests", "the event hub of the accepted requests",
+	{"EVENTHUB_NAME", "requests", "the event hub of the accepted requests",
 		text(func(s *Settings) *string { return &s.EventHub }, entityName, entityWords)},
 	{"EVENTHUB_CONSUMER_GROUP", "relay", "the consumer group of Relay",
 		text(func(s *Settings) *string { return &s.ConsumerGroup }, groupName, "a consumer group's name")},

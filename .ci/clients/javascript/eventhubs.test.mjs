@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { EventHubBufferedProducerClient, EventHubConsumerClient, EventHubProducerClient, earliestEventPosition, latestEventPosition } from '@azure/event-hubs'
 
-const hub = 'delivery-requests'
+const hub = 'requests'
 const retryOptions = { maxRetries: 1, retryDelayInMs: 10, timeoutInMs: 15_000 }
 const text = process.env.MESSAGING
 let producer, consumer

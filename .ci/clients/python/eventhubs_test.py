@@ -8,7 +8,7 @@ import unittest
 from azure.eventhub import EventData, EventHubConsumerClient, EventHubProducerClient
 from azure.eventhub.exceptions import AuthenticationError, ConnectError, EventDataSendError, EventHubError
 
-HUB = "delivery-requests"
+HUB = "requests"
 TEXT = os.environ["MESSAGING"]
 
 

@@ -194,7 +194,7 @@ func TestEffectsOfTheApp(t *testing.T) {
 		t.Errorf("an effect is there twice: %v", all)
 	}
 	for _, want := range []string{
-		"notice", "send.delivery-requests", "send.compensations", "call.DELETE.ThirdPartyDeliveries", "call.GET.Accounts",
+		"notice", "send.requests", "send.compensations", "call.DELETE.ThirdPartyDeliveries", "call.GET.Accounts",
 		"write.checkpoints", "write.drones", "write.transactions.Stuck",
 	} {
 		if !slices.Contains(all, want) {

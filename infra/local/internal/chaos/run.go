@@ -219,7 +219,7 @@ func settings(c Config) []string {
 
 // The names of what the tree serves.
 const (
-	eventHub = "delivery-requests"
+	eventHub = "requests"
 	database = "fabrikam"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 )
 
-const adaptersHub = "delivery-requests"
+const adaptersHub = "requests"
 
 // adaptersHubs serves a hub with four partitions.
 func adaptersHubs(t *testing.T) string {

@@ -296,7 +296,7 @@ func TestAdaptersRelay(t *testing.T) {
 	if diff := cmp.Diff([]string{"o-0", "o-1", "o-3", "o-4", "o-5", "o-6", "o-7"}, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
-	unreadable := quarantine.Entry{Source: "delivery-requests.0", SequenceNumber: 2, Body: "unreadable"}
+	unreadable := quarantine.Entry{Source: "requests.0", SequenceNumber: 2, Body: "unreadable"}
 	entry, _, err := kept.Read(t.Context(), unreadable.Source, quarantine.EntryID(unreadable))
 	if err != nil || entry.Body != "unreadable" || entry.Reason != quarantine.ReasonUnreadable {
 		t.Errorf("quarantine: %+v, %v", entry, err)

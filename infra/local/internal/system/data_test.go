@@ -81,12 +81,12 @@ func TestUnusableState(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b store.Batch
-	b.Put("eventhubs/delivery-requests/hub", []byte(`{"created":0,"partitions":8}`))
+	b.Put("eventhubs/requests/hub", []byte(`{"created":0,"partitions":8}`))
 	if err := errors.Join(store.Apply(d, b), d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = emulatorsIn(t, folder)
-	want := "start the message emulators: broker: event hub delivery-requests: it was created with 8 partitions and can't have 7 now; " +
+	want := "start the message emulators: broker: event hub requests: it was created with 8 partitions and can't have 7 now; " +
 		"its state is in " + folder + ": move that folder away to start empty, or pass -data DIR for another folder, or -ephemeral for none"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

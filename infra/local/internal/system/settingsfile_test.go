@@ -16,7 +16,7 @@ import (
 // settingsFile writes a local settings file with the app's names and more values.
 func settingsFile(t *testing.T, values map[string]string) string {
 	t.Helper()
-	all := map[string]string{"FUNCTIONS_WORKER_RUNTIME": "custom", "EVENTHUB_NAME": "delivery-requests", "EVENTHUB_CONSUMER_GROUP": "relay",
+	all := map[string]string{"FUNCTIONS_WORKER_RUNTIME": "custom", "EVENTHUB_NAME": "requests", "EVENTHUB_CONSUMER_GROUP": "relay",
 		"TRANSACTIONS_QUEUE": "transactions", "COMPENSATIONS_QUEUE": "compensations", "NOTIFICATIONS_QUEUE": "notifications",
 		"SWEEP_SCHEDULE": "*/30 * * * * *", "COSMOSDB_DATABASE": "fabrikam"}
 	for name, value := range values {

@@ -113,7 +113,7 @@ func TestOneDeliveryIsOneTrace(t *testing.T) {
 		attempt := one(step, schedule.SpanID)
 		one(route, attempt.SpanID)
 	}
-	for _, name := range []string{"send delivery-requests", "process delivery-requests"} {
+	for _, name := range []string{"send requests", "process requests"} {
 		if !slices.ContainsFunc(all, func(s fileSpan) bool {
 			return s.Name == name && s.TraceID != traceID && len(s.Links) == 1 && s.Links[0].SpanID == ingest.SpanID
 		}) {
