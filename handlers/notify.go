@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
@@ -43,16 +42,6 @@ func openReceiver(b business.Business, s settings.Settings, logger *slog.Logger)
 	return notify.NewWebhook(notify.WebhookConfig{
 		URL: s.Notify.URL, Application: telemetry.Process() + " fabrikam-" + b.Name, Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
 		Concurrency: s.Notify.Concurrency, Breaker: notify.Breaker(s.Backends.Breaker), Now: time.Now, Log: logger,
-	})
-}
-
-// newNotify builds the service behind Notify.
-func newNotify(of business.Business, s settings.Settings, logger *slog.Logger, p ports, run *engine.Engine) *notify.Service {
-	b := s.Budgets
-	return notify.New(notify.Config{
-		Receiver: p.receiver, Store: p.transactions, Announcer: run, Source: s.Notify.Source, Types: of.Events(),
-		GiveUpAfter: s.Notify.GiveUpAfter, CallTimeout: b.Call, InvocationTimeout: b.Invocation,
-		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: p.now, Pause: engine.Pause, Jitter: rand.Float64, Log: logger,
 	})
 }
 

@@ -54,13 +54,14 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 		return services{}, err
 	}
 	out.engine = run
-	out.notify = newNotify(b, s, logger, p, run)
+	out.notify = notify.New(notify.Config{
+		Receiver: p.receiver, Engine: run, Source: s.Notify.Source, Types: b.Events(), GiveUpAfter: s.Notify.GiveUpAfter, Log: logger,
+	})
 	out.quarantine = quarantine.New(quarantine.Config{
 		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Kept: p.signals.Kept, Now: p.now, Logger: logger,
 	})
 	out.operate = operate.New(operate.Config{
-		Transactions: p.transactions, Listing: p.listing, Quarantine: p.quarantine, Operations: run, Waker: run,
-		Definition: &b.Workflow, Limits: run.Budgets.Limits(), Now: p.now, Logger: logger,
+		Engine: run, Listing: p.listing, Quarantine: p.quarantine, Logger: logger,
 	})
 	out.relay = relay.New(relay.Config{
 		Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,

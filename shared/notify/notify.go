@@ -35,41 +35,19 @@ type Receiver interface {
 	Post(ctx context.Context, e CloudEvent) error
 }
 
-// Announcer sends the message that asks for the delivery of a transaction's
-// notices, when the outbox says so; sending it again is harmless.
-type Announcer interface {
-	Announce(ctx context.Context, p *workflow.Progress) error
-}
-
-// Store is the part of workflow.Store that is used here.
-type Store interface {
-	Read(ctx context.Context, id string) (*workflow.Progress, string, error)
-	Replace(ctx context.Context, p *workflow.Progress, etag string) (string, error)
-}
-
 // Config is what a Service works with. All fields are required, but Receiver.
 type Config struct {
 	// Receiver may be nil: then nobody is told, and messages are finished with as
 	// they come.
-	Receiver  Receiver
-	Store     Store
-	Announcer Announcer
-	Source    string // of the events, a URI reference
-	Types     string // what the events' types begin with, such as "com.fabrikam.dronedelivery"
+	Receiver Receiver
+	// Engine has the transactions, the budgets and the clock. No call starts that
+	// could end after the time of an invocation.
+	Engine *engine.Engine
+	Source string // of the events, a URI reference
+	Types  string // what the events' types begin with, such as "com.fabrikam.dronedelivery"
 	// GiveUpAfter is how old a notice that can't be delivered may become.
 	GiveUpAfter time.Duration
-	CallTimeout time.Duration // that Post may take for a call
-	// InvocationTimeout bounds one message: no call starts that could end after
-	// it.
-	InvocationTimeout time.Duration
-	LaterMin          time.Duration // the first delay after a failure
-	LaterMax          time.Duration // the longest
-	Now               func() time.Time
-	// Pause waits, or returns the context's error early.
-	Pause func(ctx context.Context, d time.Duration) error
-	// Jitter gives a random fraction in [0,1).
-	Jitter func() float64
-	Log    *slog.Logger
+	Log         *slog.Logger
 }
 
 // Service is the Notify function's work. It is safe for concurrent use and keeps
@@ -90,9 +68,10 @@ func (s *Service) Handle(ctx context.Context, e engine.Envelope) error {
 	if s.c.Receiver == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.c.InvocationTimeout)
+	budgets := s.c.Engine.Budgets
+	ctx, cancel := context.WithTimeout(ctx, budgets.InvocationTimeout)
 	defer cancel()
-	last := s.c.Now().Add(s.c.InvocationTimeout - s.c.CallTimeout) // for a call to start
+	last := s.c.Engine.Now().Add(budgets.InvocationTimeout - budgets.CallTimeout) // for a call to start
 	d, err := s.open(ctx, e.TransactionID)
 	switch {
 	case failure.Is(err, failure.NotFound):
@@ -102,13 +81,13 @@ func (s *Service) Handle(ctx context.Context, e engine.Envelope) error {
 		return err
 	case d.empty():
 		return nil
-	case e.Wake != d.p.Outbox.Wake && s.c.Now().Before(d.p.Outbox.At.Time):
+	case e.Wake != d.p.Outbox.Wake && s.c.Engine.Now().Before(d.p.Outbox.At.Time):
 		// An old message, and the outbox was put off: the latest wake's message
 		// is the one. It may be that it was never sent.
-		return s.c.Announcer.Announce(ctx, d.p)
+		return s.c.Engine.Announce(ctx, d.p)
 	}
 	for !d.empty() {
-		if s.c.Now().After(last) {
+		if s.c.Engine.Now().After(last) {
 			return s.goOn(ctx, d)
 		}
 		if err := s.post(ctx, d.p.ID, d.p.Outbox.Notices[0]); err != nil {
@@ -147,20 +126,20 @@ func (s *Service) taken(ctx context.Context, d *document, n workflow.Notice) err
 
 // goOn leaves what is left to another message, at once: the time is up.
 func (s *Service) goOn(ctx context.Context, d *document) error {
-	changed, err := s.change(ctx, d, func(p *workflow.Progress) { p.RaiseNotice(s.c.Now()) })
+	changed, err := s.change(ctx, d, func(p *workflow.Progress) { p.RaiseNotice(s.c.Engine.Now()) })
 	if !changed {
 		return err
 	}
-	return s.c.Announcer.Announce(ctx, d.p)
+	return s.c.Engine.Announce(ctx, d.p)
 }
 
 // putOff leaves what is left to a later message, since the receiver did not take
 // the first of it. What is too old by then is given up.
 func (s *Service) putOff(ctx context.Context, d *document, cause error) error {
-	jitter := s.c.Jitter()
+	jitter := s.c.Engine.Jitter()
 	var given []workflow.Notice
 	changed, err := s.change(ctx, d, func(p *workflow.Progress) {
-		now := s.c.Now()
+		now := s.c.Engine.Now()
 		laters := p.Outbox.Laters + 1
 		if given = tooOld(p.Outbox.Notices, now.Add(-s.c.GiveUpAfter)); len(given) > 0 {
 			p.Notified(given[len(given)-1].Number)
@@ -185,7 +164,7 @@ func (s *Service) putOff(ctx context.Context, d *document, cause error) error {
 	if d.empty() {
 		return nil
 	}
-	return s.c.Announcer.Announce(ctx, d.p)
+	return s.c.Engine.Announce(ctx, d.p)
 }
 
 // tooOld returns the first of the notices that are from before the given time.
@@ -202,7 +181,7 @@ func tooOld(notices []workflow.Notice, before time.Time) []workflow.Notice {
 // wants one. All that wait for the same are told the same, so a part of the
 // delay is added there: they do not come back at one instant.
 func (s *Service) delay(n int, jitter float64, retryAfter time.Duration) time.Duration {
-	delay := workflow.Backoff{Min: s.c.LaterMin, Max: s.c.LaterMax, Jitter: jitter}.Delay(n)
+	delay := s.c.Engine.Budgets.Backoff(jitter).Delay(n)
 	if retryAfter > 0 {
 		asked := min(retryAfter, workflow.MaxRetryAfter) + time.Duration(jitter*float64(delay)/2)
 		return max(delay, asked)

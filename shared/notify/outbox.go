@@ -30,7 +30,7 @@ func (d *document) empty() bool { return len(d.p.Outbox.Notices) == 0 }
 // open reads a transaction. NotFound if there is none. One that a newer version
 // of this code wrote is left to that version.
 func (s *Service) open(ctx context.Context, id string) (*document, error) {
-	p, etag, err := s.c.Store.Read(ctx, id)
+	p, etag, err := s.c.Engine.Store.Read(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("notices of transaction %s: %w", id, err)
 	}
@@ -50,7 +50,7 @@ func (s *Service) change(ctx context.Context, d *document, apply func(*workflow.
 	for try := 1; !d.empty(); try++ {
 		next := d.p.Clone()
 		apply(next)
-		etag, err := s.c.Store.Replace(ctx, next, d.etag)
+		etag, err := s.c.Engine.Store.Replace(ctx, next, d.etag)
 		if err == nil {
 			d.p, d.etag = next, etag
 			return true, nil
@@ -60,7 +60,7 @@ func (s *Service) change(ctx context.Context, d *document, apply func(*workflow.
 		}
 		if failure.Is(err, failure.Transient) {
 			pause := workflow.Backoff{Min: writePause, Max: longestPause}.Delay(try)
-			if perr := s.c.Pause(ctx, pause); perr != nil {
+			if perr := s.c.Engine.Pause(ctx, pause); perr != nil {
 				return false, fmt.Errorf("write notices of transaction %s: %w", d.p.ID, errors.Join(err, perr))
 			}
 		}

@@ -98,11 +98,8 @@ func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{log: &strings.Builder{}}
 	w.World = enginetest.New(t, workflowtest.Trip(), seed, func(c *engine.Config) { c.Budgets.Notify = true })
 	w.receiver = &receiver{gate: w.Gate}
-	b := w.Engine.Budgets
 	w.service = notify.New(notify.Config{
-		Receiver: w.receiver, Store: w.Store, Announcer: w.Engine, Source: "/test", Types: "com.fabrikam.orders",
-		GiveUpAfter: giveUpAfter, CallTimeout: b.CallTimeout, InvocationTimeout: b.InvocationTimeout,
-		LaterMin: b.LaterMin, LaterMax: b.LaterMax, Now: w.Clock.Now, Pause: w.Clock.Pause, Jitter: w.Engine.Jitter,
+		Receiver: w.receiver, Engine: w.Engine, Source: "/test", Types: "com.fabrikam.orders", GiveUpAfter: giveUpAfter,
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	})
 	w.Notify = w.service.Handle

@@ -8,6 +8,5 @@
 //
 // Reading order: service.go (what it uses), actor.go, transactions.go (the
 // list, retry, give up), story.go with remaining.go and expect.go (everything
-// about one transaction), entries.go and redrive.go (the quarantine), update.go
-// (how an act is saved).
+// about one transaction), entries.go with redrive.go (the quarantine).
 package operate

@@ -98,7 +98,7 @@ func (s *Service) ask(ctx context.Context, e *quarantine.Entry, envelope engine.
 	if envelope.Operation == "" {
 		return s.wake(ctx, e, envelope.TransactionID)
 	}
-	fresh, err := s.c.Operations.Receive(ctx, envelope)
+	fresh, err := s.c.Engine.Receive(ctx, envelope)
 	switch {
 	case errors.Is(err, engine.ErrTooOld), errors.Is(err, engine.ErrUnknownTransaction):
 		return "", &RefusedError{ID: e.ID, State: string(e.State), Reason: err.Error()}

@@ -11,13 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Transactions are the documents of the transactions; workflow.Store says what
-// its methods do.
-type Transactions interface {
-	Read(ctx context.Context, id string) (*workflow.Progress, string, error)
-	Replace(ctx context.Context, p *workflow.Progress, etag string) (string, error)
-}
-
 // Listing finds transactions by their state.
 type Listing interface {
 	// ByState returns a page of the transactions in a state, in no order, and
@@ -27,31 +20,12 @@ type Listing interface {
 	ByState(ctx context.Context, state workflow.State, continuation string) (page []Summary, next string, err error)
 }
 
-// Receiver puts operations on record; the Schedule function's service does.
-type Receiver interface {
-	// Receive reports whether the operation was new. Its errors are those of
-	// engine.Engine.Receive.
-	Receive(ctx context.Context, e engine.Envelope) (fresh bool, err error)
-}
-
-// Waker sends what a saved transaction asks for; engine.Engine does.
-type Waker interface {
-	// Successor sends the transaction's current wake, or the news of its rest.
-	// Sending one again is harmless.
-	Successor(ctx context.Context, p *workflow.Progress) error
-}
-
 // Config is what a Service needs. All fields are required.
 type Config struct {
-	Transactions Transactions
-	Listing      Listing
-	Quarantine   quarantine.Store
-	Operations   Receiver
-	Waker        Waker
-	Definition   *workflow.Definition
-	Limits       workflow.Limits
-	Now          func() time.Time // safe for concurrent use
-	Logger       *slog.Logger
+	Engine     *engine.Engine // whose transactions they are
+	Listing    Listing        // of the transactions
+	Quarantine quarantine.Store
+	Logger     *slog.Logger
 }
 
 // Service does what operators ask for. It is safe for concurrent use and keeps
@@ -64,7 +38,7 @@ func New(c Config) *Service { return &Service{c} }
 
 // read returns a transaction, unless a newer version of this code wrote it.
 func (s *Service) read(ctx context.Context, id string) (*workflow.Progress, string, error) {
-	p, etag, err := s.c.Transactions.Read(ctx, id)
+	p, etag, err := s.c.Engine.Store.Read(ctx, id)
 	if err == nil && p.Schema > workflow.Schema {
 		err = fmt.Errorf("transaction %s: its schema %d is newer than %d", id, p.Schema, workflow.Schema)
 	}
@@ -72,4 +46,4 @@ func (s *Service) read(ctx context.Context, id string) (*workflow.Progress, stri
 }
 
 // now is the time as it is stored.
-func (s *Service) now() time.Time { return s.c.Now().UTC().Truncate(time.Millisecond) }
+func (s *Service) now() time.Time { return s.c.Engine.Now().UTC().Truncate(time.Millisecond) }

@@ -44,8 +44,8 @@ func (s *Service) Story(ctx context.Context, id string) (Story, error) {
 	}
 	now := s.now()
 	story := Story{
-		Transaction: p, Overdue: overdue(p.WakeAt, now), Remaining: remaining(s.c.Definition, p),
-		Next: expect(s.c.Definition, p, now), Acts: []string{}, Quarantine: []quarantine.Entry{},
+		Transaction: p, Overdue: overdue(p.WakeAt, now), Remaining: remaining(s.c.Engine.Definition, p),
+		Next: expect(s.c.Engine.Definition, p, now), Acts: []string{}, Quarantine: []quarantine.Entry{},
 	}
 	if p.State == workflow.Stuck {
 		story.Acts = []string{ActRetry, ActGiveUp}

@@ -73,7 +73,7 @@ func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) 
 		}
 		var err error
 		if p.Cause == "" {
-			err = p.RetryRun(a.Name(), a.Why, now, s.c.Limits.CompleteBy)
+			err = p.RetryRun(a.Name(), a.Why, now, s.c.Engine.Budgets.Limits().CompleteBy)
 		} else {
 			err = p.RetryUndo(a.Name(), a.Why, now)
 		}
@@ -89,7 +89,7 @@ func (s *Service) Retry(ctx context.Context, id string, a Actor) (Acted, error) 
 // what was done about it by hand. A transaction that is not Stuck is refused.
 func (s *Service) GiveUp(ctx context.Context, id string, a Actor) (Acted, error) {
 	return s.act(ctx, id, giveUps, a, func(p *workflow.Progress, now time.Time) error {
-		return p.GiveUp(a.Name(), a.Why, now, s.c.Limits)
+		return p.GiveUp(a.Name(), a.Why, now, s.c.Engine.Budgets.Limits())
 	})
 }
 
@@ -138,7 +138,7 @@ func (s *Service) updateTransaction(ctx context.Context, id string, change func(
 		Op: "update transaction", ID: id, Change: change, Lost: 1, // one that is lost twice is the operator's to repeat
 		Read: func(ctx context.Context) (*workflow.Progress, string, error) { return s.read(ctx, id) },
 		Write: func(ctx context.Context, p *workflow.Progress, etag string) error {
-			_, err := s.c.Transactions.Replace(ctx, p, etag)
+			_, err := s.c.Engine.Store.Replace(ctx, p, etag)
 			return err
 		},
 	}.Do(ctx)
@@ -161,7 +161,7 @@ func lastOf(p *workflow.Progress, what act, a Actor) *workflow.StateChange {
 // send sends what a transaction asks for once it is saved. The act is on record
 // by then: what can't be sent now, Sweep sends.
 func (s *Service) send(ctx context.Context, p *workflow.Progress) {
-	if err := s.c.Waker.Successor(ctx, p); err != nil {
+	if err := s.c.Engine.Successor(ctx, p); err != nil {
 		s.c.Logger.WarnContext(ctx, "wake of an operator's act is left to Sweep", telemetry.KeyTransaction, p.ID, telemetry.KeyError, err)
 	}
 }

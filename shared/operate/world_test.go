@@ -27,12 +27,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	definition := workflowtest.Trip()
-	w := &world{World: enginetest.New(t, definition, 1, nil), t: t}
+	w := &world{World: enginetest.New(t, workflowtest.Trip(), 1, nil), t: t}
 	w.entries = quarantinetest.NewMemory(w.Gate)
 	w.operate = operate.New(operate.Config{
-		Transactions: w.Store, Listing: listing{w.Store}, Quarantine: w.entries, Operations: w.Engine, Waker: w.Engine,
-		Definition: definition, Limits: w.Engine.Budgets.Limits(), Now: w.Clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Engine: w.Engine, Listing: listing{w.Store}, Quarantine: w.entries, Logger: slog.New(slog.DiscardHandler),
 	})
 	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if w.refused && req.Undo && req.Call.Backend == "hotel" {
