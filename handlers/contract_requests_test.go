@@ -107,7 +107,7 @@ func TestFullBufferRefusesAtOnce(t *testing.T) {
 	}
 	answers := make(chan answer, callers)
 	for n := range callers {
-		go func() { // one id, so that all go to one partition
+		go func() {
 			resp, data := w.call(http.MethodPut, routePrefix+requestPath+"/mine-1", deliveryBody)
 			answers <- answer{resp.StatusCode, resp.Header.Get("Retry-After"), data}
 		}()
@@ -115,7 +115,7 @@ func TestFullBufferRefusesAtOnce(t *testing.T) {
 			<-w.producer.held // the buffer is empty again
 		}
 	}
-	const waiting = 2 // one on its way, one in the buffer
+	const waiting = 3 // one on its way to each of the hub's partitions, one in the buffer
 	for range callers - waiting {
 		if a := <-answers; a.status != http.StatusServiceUnavailable || a.retry == "" || !containsText(a.body, "nothing was accepted") {
 			t.Errorf("got %d, Retry-After %q: %s", a.status, a.retry, a.body)

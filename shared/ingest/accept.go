@@ -218,7 +218,7 @@ func (s *Service) send(ctx context.Context, r Request, in Input, repeated bool) 
 	if err != nil {
 		return Result{}, failure.New(failure.Invalid, "encode request", r.TransactionID, err)
 	}
-	err = s.c.Log.Append(ctx, Event{PartitionKey: r.TransactionID, Body: body, TraceParent: in.TraceParent})
+	err = s.c.Log.Append(ctx, Event{TransactionID: r.TransactionID, Body: body, TraceParent: in.TraceParent})
 	if errors.Is(err, ErrUnacknowledged) {
 		return Result{}, &UnacknowledgedError{r.TransactionID, r.OperationID, err}
 	}

@@ -64,7 +64,7 @@ func (b *bench) sent(t *testing.T) []engine.Envelope {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.PartitionKey != envelope.TransactionID || e.TraceParent != envelope.TraceParent {
+		if e.TransactionID != envelope.TransactionID || e.TraceParent != envelope.TraceParent {
 			t.Errorf("event %+v does not go with its envelope", e)
 		}
 		out = append(out, envelope)

@@ -72,6 +72,19 @@ func (p *fakeProducer) enter(partition string, n int) {
 	}
 }
 
+// sending returns the partitions that a batch is in flight to.
+func (p *fakeProducer) sending() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var ids []string
+	for id, n := range p.inFlight {
+		if n > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // sizes returns how many events each batch of a partition had.
 func (p *fakeProducer) sizes(partition string) []int {
 	p.mu.Lock()

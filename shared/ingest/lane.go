@@ -3,148 +3,207 @@ package ingest
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
-// lane sends the events of one partition. Its goroutine takes what has gathered
-// whenever the previous batch is done.
-type lane struct {
-	partition string
-	w         *Writer
+const (
+	// company is how many events are worth a send of their own: a batch lingers for
+	// no more.
+	company = 10
+	// patience is how long an event waits for the batches in flight before another
+	// lane opens: a partition that hangs must not hold up the others.
+	patience = time.Second
+	// rest is how long a partition that failed is left alone.
+	rest = 30 * time.Second
+)
 
-	mu      sync.Mutex
-	waiting []waiter
-	bytes   int // of waiting
-	closed  bool
-
-	// changed has a token when the goroutine should look again.
-	changed chan struct{}
+// place is a partition of the hub.
+type place struct {
+	id    string
+	busy  bool      // a batch is in flight
+	rests time.Time // until then, since it failed
 }
 
-// waiter is an event and where its caller waits for the result.
+// batch is what is sent in one go: the events, and who waits for each.
+type batch struct {
+	events  []Event
+	waiters []*waiter
+	bytes   int // of the events' bodies
+}
+
+// waiter is a caller that waits for the result of its event.
 type waiter struct {
-	event Event
+	since time.Time
 	done  chan error // buffered: nobody may be there any more
 }
 
-func newLane(partition string, w *Writer) *lane {
-	return &lane{partition: partition, w: w, changed: make(chan struct{}, 1)}
+func (b *batch) add(e Event, who *waiter) {
+	b.events, b.waiters, b.bytes = append(b.events, e), append(b.waiters, who), b.bytes+len(e.Body)
 }
 
-// add queues an event. The result comes through the channel.
-func (l *lane) add(e Event) (<-chan error, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+// add puts an event into the buffer. The result comes to the waiter.
+func (w *Writer) add(e Event) (*waiter, error) {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(w.waiting.events)
+	switch {
+	case w.closed:
 		return nil, ErrClosed
-	}
-	limits := l.w.limits
-	if len(l.waiting) >= limits.BufferEvents ||
-		len(l.waiting) > 0 && l.bytes+len(e.Body) > limits.BufferBytes {
+	case n >= w.limits.BufferEvents, n > 0 && w.waiting.bytes+len(e.Body) > w.limits.BufferBytes:
 		return nil, ErrBusy
 	}
-	done := make(chan error, 1)
-	l.waiting = append(l.waiting, waiter{e, done})
-	l.bytes += len(e.Body)
-	l.wake()
-	return done, nil
+	who, again := w.waiters.Get().(*waiter)
+	if !again {
+		who = &waiter{done: make(chan error, 1)}
+	}
+	who.since = now
+	w.waiting.add(e, who)
+	w.start(now)
+	return who, nil
 }
 
-func (l *lane) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	l.wake()
-}
-
-func (l *lane) wake() {
-	select {
-	case l.changed <- struct{}{}:
-	default:
+// start sends what is due, each batch on a lane of its own: a goroutine, since no
+// caller could leave in time that sends for others. w.mu is held.
+func (w *Writer) start(now time.Time) {
+	for w.due(now) {
+		p, b := w.free(now), w.take()
+		p.busy = true
+		w.lanes++
+		w.wg.Go(func() { w.send(p, b) })
 	}
 }
 
-// run sends batches until the lane is closed and empty.
-func (l *lane) run() {
-	for {
-		if !l.gather() {
-			return
-		}
-		l.flush(l.take())
+// due reports whether a batch is to be sent now, and sees to it that it is sent
+// later otherwise. There is one lane, which takes what has gathered meanwhile;
+// another one opens for a full batch, or for what has waited for too long. w.mu is
+// held.
+func (w *Writer) due(now time.Time) bool {
+	n, l := len(w.waiting.events), w.limits
+	if n == 0 || w.lanes == len(w.places) {
+		return false
 	}
+	if n >= l.Events || w.waiting.bytes >= l.Bytes || w.closed {
+		return true
+	}
+	at := w.waiting.waiters[0].since
+	switch {
+	case w.lanes > 0:
+		at = at.Add(patience)
+	case w.accompanied && n < company:
+		at = at.Add(l.Linger)
+	}
+	if !at.After(now) {
+		return true
+	}
+	if !at.Equal(w.alarm) {
+		w.alarm = at
+		w.timer.Reset(at.Sub(now))
+	}
+	return false
 }
 
-// gather waits until a batch is due. It returns false when there will be none.
-func (l *lane) gather() bool {
-	var linger <-chan time.Time
-	for {
-		n, full, closed := l.state()
-		switch {
-		case n == 0 && closed:
-			return false
-		case n > 0 && (full || closed || l.w.limits.Linger <= 0):
-			return true
-		case n > 0 && linger == nil:
-			timer := time.NewTimer(l.w.limits.Linger)
-			defer timer.Stop()
-			linger = timer.C
-		}
-		select {
-		case <-l.changed:
-		case <-linger:
-			return true
+// look is what the timer calls.
+func (w *Writer) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.start(time.Now())
+}
+
+// free returns the partition whose turn it is: each gets as many batches. One that
+// has failed comes when no other is free. w.mu is held, and a partition is free.
+func (w *Writer) free(now time.Time) *place {
+	var found *place
+	turn := w.turn
+	for i := range w.places {
+		at := (turn + i) % len(w.places)
+		p := &w.places[at]
+		if !p.busy && (found == nil || found.rests.After(now) && p.rests.Before(found.rests)) {
+			found, w.turn = p, at+1
 		}
 	}
+	return found
 }
 
-func (l *lane) state() (n int, full, closed bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	full = len(l.waiting) >= l.w.limits.Events || l.bytes >= l.w.limits.Bytes
-	return len(l.waiting), full, l.closed
-}
-
-// take removes the next batch from what waits: at least one event, and not
-// more than the limits allow.
-func (l *lane) take() []waiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// take removes the next batch from what waits: at least one event, and not more
+// than the limits allow. w.mu is held.
+func (w *Writer) take() batch {
 	n, bytes := 0, 0
-	for n < len(l.waiting) && n < l.w.limits.Events {
-		size := len(l.waiting[n].event.Body)
-		if n > 0 && bytes+size > l.w.limits.Bytes {
+	for _, e := range w.waiting.events[:min(len(w.waiting.events), w.limits.Events)] {
+		if n > 0 && bytes+len(e.Body) > w.limits.Bytes {
 			break
 		}
-		n, bytes = n+1, bytes+size
+		n, bytes = n+1, bytes+len(e.Body)
 	}
-	batch := l.waiting[:n:n]
-	// The rest moves to a new array when it next grows; the batch keeps this
-	// one alive only as long as it is in flight.
-	l.waiting = l.waiting[n:]
-	l.bytes -= bytes
-	return batch
+	out := w.waiting
+	w.waiting, w.spare = w.spare, batch{}
+	for i := n; i < len(out.events); i++ {
+		w.waiting.add(out.events[i], out.waiters[i])
+	}
+	clear(out.events[n:])
+	clear(out.waiters[n:])
+	return batch{out.events[:n], out.waiters[:n], bytes}
 }
 
-// flush sends a batch and gives every waiter its result.
-func (l *lane) flush(batch []waiter) {
-	events := make([]Event, len(batch))
-	bytes := 0
-	for i, w := range batch {
-		events[i] = w.event
-		bytes += len(w.event.Body)
+// send sends a batch, to another partition when the first one fails, and gives
+// every waiter its result.
+func (w *Writer) send(p *place, b batch) {
+	ctx, cancel := context.WithTimeout(w.sends, w.limits.Timeout)
+	defer cancel()
+	err := w.flush(ctx, p, b)
+	if err != nil && failure.KindOf(err) == failure.Transient && ctx.Err() == nil {
+		// The event may be in two partitions then: it has the same ids in both.
+		if other := w.leave(p); other != p {
+			p = other
+			err = w.flush(ctx, p, b)
+		}
 	}
-	start := time.Now()
-	ctx, cancel := context.WithTimeout(l.w.sends, l.w.limits.Timeout)
-	err := l.w.producer.Send(ctx, l.partition, events)
-	cancel()
-	l.w.observe(Flush{l.partition, len(events), bytes, time.Since(start), err})
+	failed := err != nil
 	err = unacknowledged(err)
-	for _, w := range batch {
-		w.done <- err
+	for _, who := range b.waiters {
+		who.done <- err
 	}
+	w.ended(p, b, failed)
+}
+
+func (w *Writer) flush(ctx context.Context, p *place, b batch) error {
+	start := time.Now()
+	err := w.producer.Send(ctx, p.id, b.events)
+	w.observe(Flush{p.id, len(b.events), b.bytes, time.Since(start), err})
+	return err
+}
+
+// leave returns another partition in place of one that has failed, or the same if
+// no other is free.
+func (w *Writer) leave(p *place) *place {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	p.rests = now.Add(rest)
+	if other := w.free(now); other != nil {
+		p.busy, other.busy = false, true
+		return other
+	}
+	return p
+}
+
+// ended closes a lane, and opens it again if there is more to be sent.
+func (w *Writer) ended(p *place, b batch, failed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	p.busy = false
+	if failed {
+		p.rests = now.Add(rest)
+	}
+	w.lanes--
+	w.accompanied = len(b.events) > 1 || len(w.waiting.events) > 0
+	clear(b.events)
+	clear(b.waiters)
+	w.spare = batch{events: b.events[:0], waiters: b.waiters[:0]}
+	w.start(now)
 }
 
 // unacknowledged turns a failed send into what its callers get. A transient

@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,41 +96,116 @@ func TestHubWithoutPartitions(t *testing.T) {
 	}
 }
 
-func TestOneTransactionStaysInOnePartition(t *testing.T) {
+// Ensure that one lane sends everything, to each partition as much, and that another
+// one opens for a full batch alone.
+func TestLanesOpenForFullBatches(t *testing.T) {
+	for name, c := range map[string]struct {
+		events, want int // in flight at once
+	}{
+		"half a batch waits":  {1 + 5, 1},
+		"one batch waits":     {1 + 10, 2},
+		"two batches wait":    {1 + 20, 3},
+		"more than there are": {1 + 100, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newFakeProducer("0", "1", "2", "3")
+				p.latency = patience / 2
+				w := NewWriter(p, Limits{Events: 10}, nil)
+				defer mustClose(t, w)
+				results := appendAll(t.Context(), w, events(c.events)...)
+				if got := p.sending(); len(got) != c.want {
+					t.Errorf("sends to partitions %v, want to %d", got, c.want)
+				}
+				wantAll(t, results, nil)
+				if p.overlaps != 0 {
+					t.Errorf("%d sends of one partition overlapped", p.overlaps)
+				}
+			})
+		})
+	}
+}
+
+func TestPartitionsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeProducer("0", "1", "2", "3")
 		w := NewWriter(p, Limits{}, nil)
-		for i := range 400 {
-			if err := w.Append(t.Context(), event(fmt.Sprintf("key %d", i%100))); err != nil {
+		defer mustClose(t, w)
+		for _, e := range events(400) {
+			if err := w.Append(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
 		}
-		mustClose(t, w)
-		seen := map[string]string{}
-		for id, batches := range p.batches {
-			if len(batches) < 50 {
-				t.Errorf("partition %s has %d of 400 events, want about 100", id, len(batches))
-			}
-			for _, b := range batches {
-				key := b[0].PartitionKey
-				if other, ok := seen[key]; ok && other != id {
-					t.Errorf("key %s is in partitions %s and %s", key, other, id)
-				}
-				seen[key] = id
+		for _, id := range p.partitions {
+			if got := len(p.sizes(id)); got != 100 {
+				t.Errorf("partition %s has %d of 400 batches, want 100", id, got)
 			}
 		}
 	})
 }
 
-// The mapping must not change between versions of this code while both run.
-func TestPartitionIsStable(t *testing.T) {
-	for key, want := range map[string]int{
-		"":                                     37 % 32,
-		"a":                                    12,
-		"01890a5d-ac96-774b-bcce-b302099a8057": 19,
-	} {
-		if got := partition(key, 32); got != want {
-			t.Errorf("partition of %q: %d, want %d", key, got, want)
+// Ensure that what one partition refuses goes to another one, and that the first is
+// left alone for a while.
+func TestAnotherPartitionWhenOneFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeProducer("0", "1", "2")
+		tries := 0
+		p.onSend = func(_ context.Context, partition string, _ []Event) error {
+			if partition == "1" {
+				tries++
+				return failure.New(failure.Transient, "send", partition, errors.New("server busy"))
+			}
+			return nil
 		}
+		w := NewWriter(p, Limits{}, nil)
+		defer mustClose(t, w)
+		send := func() {
+			for _, e := range events(30) {
+				if err := w.Append(t.Context(), e); err != nil {
+					t.Errorf("event %s: %v", e.TransactionID, err)
+				}
+			}
+		}
+		send()
+		if tries != 1 {
+			t.Errorf("the partition was tried %d times within its rest, want 1", tries)
+		}
+		time.Sleep(rest)
+		send()
+		if tries != 2 {
+			t.Errorf("the partition was tried %d times, want once more after its rest", tries)
+		}
+	})
+}
+
+// Ensure that a partition that hangs holds up nobody but the callers of its batch.
+func TestHangingPartitionHoldsUpItsBatchAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeProducer("0", "1")
+		p.onSend = func(ctx context.Context, partition string, _ []Event) error {
+			if partition == "1" {
+				<-ctx.Done()
+				return failure.New(failure.Transient, "send", partition, ctx.Err())
+			}
+			return nil
+		}
+		w := NewWriter(p, Limits{Timeout: 10 * time.Second}, nil)
+		defer mustClose(t, w)
+		mustReady(t, w)
+		w.turn = 1
+		results := appendAll(t.Context(), w, events(3)...)
+		start := time.Now()
+		wantAll(t, results[1:], nil)
+		if took := time.Since(start); took != patience {
+			t.Errorf("those behind waited for %v, want %v", took, patience)
+		}
+		wantAll(t, results[:1], ErrUnacknowledged)
+	})
+}
+
+func mustReady(t *testing.T, w *Writer) {
+	t.Helper()
+	if err := w.Ready(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -3,8 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
-	"slices"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -13,9 +12,9 @@ import (
 
 // Event is an event for the hub.
 type Event struct {
-	PartitionKey string // the TransactionID
-	Body         []byte
-	TraceParent  string
+	TransactionID string
+	Body          []byte
+	TraceParent   string
 }
 
 // Producer puts events into the hub.
@@ -24,7 +23,7 @@ type Producer interface {
 	Partitions(ctx context.Context) ([]string, error)
 	// Send puts events into a partition, in their order. It returns nil when
 	// the hub has acknowledged all of them; otherwise any of them may have
-	// been taken.
+	// been taken. It keeps nothing of events.
 	Send(ctx context.Context, partition string, events []Event) error
 }
 
@@ -32,12 +31,12 @@ type Producer interface {
 type Limits struct {
 	// Events and Bytes end a batch: 500 events, 256 KiB of bodies.
 	Events, Bytes int
-	// Linger is how long an idle partition waits for company of the first
-	// event: 0, so that an idle system answers after one round trip. While one
-	// batch is in flight the next one gathers anyway.
+	// Linger is how long an event waits for company at most, if others came before
+	// it: 0. While one batch is in flight the next one gathers anyway, and what comes
+	// alone is sent at once.
 	Linger time.Duration
-	// BufferEvents and BufferBytes bound what waits per partition, what is in
-	// flight not counted: 5000 events, 16 MiB.
+	// BufferEvents and BufferBytes bound what waits, what is in flight not
+	// counted: 5000 events, 16 MiB.
 	BufferEvents, BufferBytes int
 	// Timeout is how long a batch may take: 10 s.
 	Timeout time.Duration
@@ -68,8 +67,9 @@ type Flush struct {
 }
 
 // Writer puts many callers' events into the hub with few sends: a group commit.
-// It owns one lane per partition; the events of one partition go out in order,
-// one batch at a time. It is safe for concurrent use. Close must be called.
+// Its batches go to one partition after the other, whatever they are about (see
+// docs/adr/0001-few-and-full-batches.md), and nearly always one at a time; see
+// due. It is safe for concurrent use. Close must be called.
 type Writer struct {
 	producer Producer
 	limits   Limits
@@ -80,10 +80,21 @@ type Writer struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	waiters sync.Pool // of *waiter
+
 	mu      sync.Mutex
-	lanes   []*lane  // nil until the partitions are known
-	opening *opening // nil when nobody is reading them
+	opening *opening // nil when nobody is reading the partitions
+	places  []place  // nil until they are known
+	turn    int      // the place that is next
+	waiting batch    // what is not in flight yet, the oldest first
+	spare   batch    // empty, to be used again
+	lanes   int      // how many batches are in flight
 	closed  bool
+	// accompanied tells that the last batch had several events, or that others came
+	// while it was in flight: so company is to be expected.
+	accompanied bool
+	timer       *time.Timer // calls look
+	alarm       time.Time   // what the timer was last set to
 }
 
 // opening is one attempt to read the partitions, for all who wait for them.
@@ -101,6 +112,8 @@ func NewWriter(p Producer, l Limits, observe func(Flush)) *Writer {
 	}
 	w := &Writer{producer: p, limits: l.withDefaults(), observe: observe}
 	w.sends, w.cancel = context.WithCancel(context.Background())
+	w.timer = time.AfterFunc(time.Hour, w.look)
+	w.timer.Stop() // until there is something to look at
 	return w
 }
 
@@ -110,19 +123,19 @@ func NewWriter(p Producer, l Limits, observe func(Flush)) *Writer {
 // event that is too large.
 func (w *Writer) Append(ctx context.Context, e Event) error {
 	if len(e.Body) > w.limits.Bytes {
-		return failure.New(failure.Invalid, "accept request", e.PartitionKey,
+		return failure.New(failure.Invalid, "accept request", e.TransactionID,
 			fmt.Errorf("the event has %d bytes, more than %d", len(e.Body), w.limits.Bytes))
 	}
-	lanes, err := w.open(ctx)
-	if err != nil {
+	if err := w.Ready(ctx); err != nil {
 		return err
 	}
-	done, err := lanes[partition(e.PartitionKey, len(lanes))].add(e)
+	who, err := w.add(e)
 	if err != nil {
 		return err
 	}
 	select {
-	case err := <-done:
+	case err := <-who.done:
+		w.waiters.Put(who) // nobody else knows it any more
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", ErrUnacknowledged, context.Cause(ctx))
@@ -130,32 +143,18 @@ func (w *Writer) Append(ctx context.Context, e Event) error {
 }
 
 // Ready reads the partitions if that has not been done, and fails if it can't
-// be. Append works without it.
+// be; Append does so, too. All who come while the partitions are read get the
+// result of that one attempt, so that an unreachable hub does not make them wait in
+// a row.
 func (w *Writer) Ready(ctx context.Context) error {
-	_, err := w.open(ctx)
-	return err
-}
-
-// partition is the index of the partition for a key. See
-// docs/adr/0001-partition-by-own-hash.md for why it is chosen here.
-func partition(key string, partitions int) int {
-	h := fnv.New64a()
-	h.Write([]byte(key)) // a hash takes everything
-	return int(h.Sum64() % uint64(partitions))
-}
-
-// open returns the lanes, and opens them if nobody has. All who come while the
-// partitions are read get the result of that one attempt, so that an unreachable
-// hub does not make them wait in a row.
-func (w *Writer) open(ctx context.Context) ([]*lane, error) {
 	w.mu.Lock()
 	switch {
 	case w.closed:
 		w.mu.Unlock()
-		return nil, ErrClosed
-	case w.lanes != nil:
-		defer w.mu.Unlock()
-		return w.lanes, nil
+		return ErrClosed
+	case w.places != nil:
+		w.mu.Unlock()
+		return nil
 	case w.opening == nil:
 		w.opening = &opening{done: make(chan struct{})}
 		o := w.opening
@@ -165,18 +164,13 @@ func (w *Writer) open(ctx context.Context) ([]*lane, error) {
 	w.mu.Unlock()
 	select {
 	case <-o.done:
+		return o.err
 	case <-ctx.Done():
-		return nil, failure.New(failure.Transient, "open writer", "", context.Cause(ctx))
+		return failure.New(failure.Transient, "open writer", "", context.Cause(ctx))
 	}
-	if o.err != nil {
-		return nil, o.err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.lanes, nil
 }
 
-// readPartitions makes a lane of each partition. It is bounded by the Writer's
+// readPartitions asks for the partitions. It is bounded by the Writer's
 // own limits, not by those of the caller that happened to come first.
 func (w *Writer) readPartitions(o *opening) {
 	defer close(o.done)
@@ -198,11 +192,10 @@ func (w *Writer) readPartitions(o *opening) {
 	if o.err = err; err != nil {
 		return
 	}
-	for _, id := range slices.Sorted(slices.Values(ids)) {
-		l := newLane(id, w)
-		w.lanes = append(w.lanes, l)
-		w.wg.Go(l.run)
+	for _, id := range ids {
+		w.places = append(w.places, place{id: id})
 	}
+	w.turn = rand.IntN(len(ids)) // instances that begin together go different ways
 }
 
 // Close takes no more events, sends those that wait and returns when all
@@ -211,16 +204,14 @@ func (w *Writer) readPartitions(o *opening) {
 func (w *Writer) Close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true
-	lanes := w.lanes
-	w.mu.Unlock()
-	if lanes == nil {
+	w.start(time.Now())
+	if w.places == nil {
 		w.cancel() // nothing is sent, and nobody needs the partitions any more
 	}
-	for _, l := range lanes {
-		l.close()
-	}
+	w.mu.Unlock()
 	stop := context.AfterFunc(ctx, w.cancel)
 	w.wg.Wait()
+	w.timer.Stop()
 	defer w.cancel()
 	if !stop() {
 		return fmt.Errorf("close writer: %w", context.Cause(ctx))

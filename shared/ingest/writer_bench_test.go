@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,7 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkSendEach(b *testing.B) {
 	p := &slowHub{}
 	run(b, p, func(e Event) error {
-		return p.Send(b.Context(), hubPartitions[partition(e.PartitionKey, len(hubPartitions))], []Event{e})
+		return p.Send(b.Context(), hubPartitions[rand.IntN(len(hubPartitions))], []Event{e})
 	})
 }
 
@@ -40,7 +41,7 @@ func run(b *testing.B, p *slowHub, add func(Event) error) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			key := time.Duration(n.Add(1)).String()
-			if err := add(Event{PartitionKey: key, Body: body}); err != nil {
+			if err := add(Event{TransactionID: key, Body: body}); err != nil {
 				b.Error(err)
 			}
 		}

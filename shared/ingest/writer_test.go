@@ -17,7 +17,7 @@ import (
 )
 
 func event(key string) Event {
-	return Event{PartitionKey: key, Body: []byte(key)}
+	return Event{TransactionID: key, Body: []byte(key)}
 }
 
 // appendAll appends the events at once, in order, and returns their results.
@@ -84,7 +84,7 @@ func TestGathersWhileABatchIsInFlight(t *testing.T) {
 		var order []string
 		for _, b := range p.batches["0"] {
 			for _, e := range b {
-				order = append(order, e.PartitionKey)
+				order = append(order, e.TransactionID)
 			}
 		}
 		if !slices.IsSorted(order) {
@@ -122,27 +122,39 @@ func TestBatchEndsAtItsLimits(t *testing.T) {
 	}
 }
 
+// Ensure that events wait for company once there was some, no longer than they may,
+// and not when they come alone again.
 func TestLingerWaitsForCompany(t *testing.T) {
-	const linger = 5 * time.Millisecond
+	const linger, flight = 25 * time.Millisecond, 10 * time.Millisecond
 	cases := []struct {
 		name   string
 		limits Limits
+		every  time.Duration // between two events
 		events int
-		want   []int
+		want   []int // sizes of the batches
 		took   time.Duration
 	}{
-		{"until time is up", Limits{Linger: linger}, 4, []int{4}, linger},
-		{"until enough events", Limits{Linger: linger, Events: 4}, 4, []int{4}, 0},
-		{"until enough bytes", Limits{Linger: linger, Bytes: 16}, 4, []int{4}, 0},
+		{"one after the other", Limits{Linger: linger}, 2 * flight, 4, []int{1, 1, 1, 1}, 7 * flight},
+		{"until time is up", Limits{Linger: linger}, 4 * time.Millisecond, 9, []int{1, 7, 1}, 32*time.Millisecond + linger + flight},
+		{"until there is company", Limits{Linger: linger}, time.Millisecond, 31, []int{1, 10, 10, 10}, 30*time.Millisecond + flight},
+		{"until enough events", Limits{Linger: linger, Events: 4}, 4 * time.Millisecond, 5, []int{1, 4}, 16*time.Millisecond + flight},
+		{"until enough bytes", Limits{Linger: linger, Bytes: 16}, 4 * time.Millisecond, 5, []int{1, 4}, 16*time.Millisecond + flight},
+		{"not at all", Limits{}, 4 * time.Millisecond, 5, []int{1, 2, 2}, 3 * flight},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newFakeProducer("0")
+				p.latency = flight
 				w := NewWriter(p, c.limits, nil)
 				defer mustClose(t, w)
 				start := time.Now()
-				wantAll(t, appendAll(t.Context(), w, events(c.events)...), nil)
+				var results []chan error
+				for i := range c.events {
+					time.Sleep(time.Until(start.Add(time.Duration(i) * c.every)))
+					results = append(results, appendAll(t.Context(), w, event(fmt.Sprintf("t%03d", i)))...)
+				}
+				wantAll(t, results, nil)
 				if took := time.Since(start); took != c.took {
 					t.Errorf("took %v, want %v", took, c.took)
 				}
@@ -160,7 +172,7 @@ func TestEveryCallerGetsItsOwnBatchsResult(t *testing.T) {
 		p.latency = time.Millisecond
 		lost := failure.New(failure.Transient, "send", "", errors.New("connection lost"))
 		p.onSend = func(_ context.Context, _ string, events []Event) error {
-			if events[0].PartitionKey == "t003" { // the third batch
+			if events[0].TransactionID == "t003" { // the third batch
 				return lost
 			}
 			return nil
@@ -263,7 +275,7 @@ func TestTooLargeEventIsRefusedAlone(t *testing.T) {
 	p := newFakeProducer("0")
 	w := NewWriter(p, Limits{Bytes: 100}, nil)
 	defer mustClose(t, w)
-	large := Event{PartitionKey: "a", Body: []byte(strings.Repeat("x", 101))}
+	large := Event{TransactionID: "a", Body: []byte(strings.Repeat("x", 101))}
 	if err := w.Append(t.Context(), large); !failure.Is(err, failure.Invalid) {
 		t.Errorf("got %v, want an invalid request", err)
 	}
@@ -366,7 +378,7 @@ func TestManyCallers(t *testing.T) {
 	for _, batches := range p.batches {
 		for _, b := range batches {
 			for _, e := range b {
-				count[e.PartitionKey]++
+				count[e.TransactionID]++
 			}
 		}
 	}

@@ -96,7 +96,7 @@ func (p *Producer) Send(ctx context.Context, partition string, events []ingest.E
 			}
 		}
 		if err != nil && (n == 0 || !errors.Is(err, azeventhubs.ErrEventDataTooLarge)) {
-			return eventHubs.Fail(ctx, "add event of "+rest[n].PartitionKey+" to a batch for partition", id, err)
+			return eventHubs.Fail(ctx, "add event of "+rest[n].TransactionID+" to a batch for partition", id, err)
 		}
 		if err := p.client.SendEventDataBatch(ctx, batch, nil); err != nil {
 			return eventHubs.Fail(ctx, "send to partition", id, err)

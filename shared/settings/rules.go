@@ -56,7 +56,6 @@ func (s Settings) ownRules() []business.Rule {
 		less("LATER_MAX_SECONDS", b.LaterMax, "COMPLETE_BY_HOURS", b.CompleteBy, "a run must notice the limit"),
 		less("LATER_MAX_SECONDS", b.LaterMax, "QUEUE_TTL_HOURS", b.QueueTTL, "a wake must not expire before it is due"),
 		less("ACCEPT_TIMEOUT_SECONDS", b.Accept, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout, "the client gets our answer, not the host's"),
-		less("WRITER_LINGER_MS", w.Linger, "ACCEPT_TIMEOUT_SECONDS", b.Accept, "a batch must be sent while its callers wait"),
 		rule([]string{"DOCUMENT_TTL_DAYS", "HUB_RETENTION_HOURS", "QUEUE_TTL_HOURS"}, fmt.Sprintf(
 			"DOCUMENT_TTL_DAYS (%v) must be more than HUB_RETENTION_HOURS and QUEUE_TTL_HOURS together (%v): "+
 				"no message may outlive the document that identifies it as a repeat", b.DocumentTTL, b.HubRetention+b.QueueTTL),

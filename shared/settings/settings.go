@@ -172,6 +172,6 @@ type Telemetry struct {
 type Writer struct {
 	BatchEvents  int           // a flush is due after so many events,
 	BatchBytes   int           // so many bytes,
-	Linger       time.Duration // or so long after the first, when nothing is in flight
-	BufferEvents int           // events of one partition that wait at most; more are refused
+	Linger       time.Duration // or so long after the first, when company is expected
+	BufferEvents int           // events that wait at most; more are refused
 }

@@ -132,9 +132,9 @@ var calls = []variable{
 		whole(func(s *Settings) *int { return &s.Writer.BatchEvents }, 1, 10_000)},
 	{"WRITER_BATCH_BYTES", "262144", "bytes after which a batch is sent",
 		whole(func(s *Settings) *int { return &s.Writer.BatchBytes }, 80_000, 1_048_576)},
-	{"WRITER_LINGER_MS", "0", "milliseconds that the first event of an idle partition waits for more events",
-		span(func(s *Settings) *time.Duration { return &s.Writer.Linger }, time.Millisecond, 0, 1000)},
-	{"WRITER_BUFFER_EVENTS", "5000", "how many events of one partition may wait; more are refused with 503",
+	{"WRITER_LINGER_MS", "25", "milliseconds that an event waits for company at most, while others come, too",
+		span(func(s *Settings) *time.Duration { return &s.Writer.Linger }, time.Millisecond, 0, 25)},
+	{"WRITER_BUFFER_EVENTS", "5000", "how many events may wait in an instance; more are refused with 503",
 		whole(func(s *Settings) *int { return &s.Writer.BufferEvents }, 1, 1_000_000)},
 }
 

@@ -101,8 +101,8 @@ func TestAdaptersProducerSendsToThePartition(t *testing.T) {
 	connection := adaptersHubs(t)
 	p := adaptersProducer(t, connection, adaptersHub)
 	if err := p.Send(t.Context(), "2", []ingest.Event{
-		{PartitionKey: "t-1", Body: []byte(`{"n":1}`), TraceParent: "00-1-2-01"},
-		{PartitionKey: "t-2", Body: []byte(`{"n":2}`)},
+		{TransactionID: "t-1", Body: []byte(`{"n":1}`), TraceParent: "00-1-2-01"},
+		{TransactionID: "t-2", Body: []byte(`{"n":2}`)},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAdaptersProducerSplitsBatches(t *testing.T) {
 	var events []ingest.Event
 	for i := range 40 {
 		body := append([]byte{byte(i)}, bytes.Repeat([]byte{'x'}, 60<<10)...)
-		events = append(events, ingest.Event{PartitionKey: fmt.Sprint(i), Body: body})
+		events = append(events, ingest.Event{TransactionID: fmt.Sprint(i), Body: body})
 	}
 	if err := p.Send(t.Context(), "1", events); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestAdaptersProducerIsRefused(t *testing.T) {
 	connection := adaptersHubs(t)
 	ctx := t.Context()
 	p := adaptersProducer(t, connection, adaptersHub)
-	e := []ingest.Event{{PartitionKey: "t-1", Body: []byte("{}")}}
+	e := []ingest.Event{{TransactionID: "t-1", Body: []byte("{}")}}
 	adaptersKind(t, "unknown partition", p.Send(ctx, "9", e), failure.Permanent)
 	adaptersKind(t, "too large", p.Send(ctx, "0", []ingest.Event{e[0], {Body: make([]byte, 2<<20)}}), failure.Invalid)
 
@@ -159,7 +159,7 @@ func TestAdaptersProducerSurvivesAFailover(t *testing.T) {
 	connection, failover := adaptersMessaging(t, broker.Config{Hubs: []broker.HubConfig{{Name: adaptersHub, Partitions: 1}}})
 	p := adaptersProducer(t, connection, adaptersHub)
 	for i := range 3 {
-		if err := p.Send(t.Context(), "0", []ingest.Event{{PartitionKey: "t-1", Body: []byte("{}")}}); err != nil {
+		if err := p.Send(t.Context(), "0", []ingest.Event{{TransactionID: "t-1", Body: []byte("{}")}}); err != nil {
 			t.Fatalf("after %d failovers: %v", i, err)
 		}
 		failover()
@@ -177,7 +177,7 @@ func TestAdaptersWriter(t *testing.T) {
 		wg.Go(func() {
 			for i := range each {
 				body := fmt.Appendf(nil, "%d %d", k, i)
-				if err := w.Append(t.Context(), ingest.Event{PartitionKey: fmt.Sprint("key ", k), Body: body}); err != nil {
+				if err := w.Append(t.Context(), ingest.Event{TransactionID: fmt.Sprint("key ", k), Body: body}); err != nil {
 					t.Errorf("append %s: %v", body, err)
 				}
 			}

@@ -48,7 +48,7 @@ func TestAdaptersRelayInARecreatedHub(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			events = append(events, ingest.Event{PartitionKey: "t", Body: body})
+			events = append(events, ingest.Event{TransactionID: "t", Body: body})
 		}
 		if err := producer.Send(t.Context(), partition, events); err != nil {
 			t.Fatal(err)

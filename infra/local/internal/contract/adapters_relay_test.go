@@ -50,7 +50,7 @@ func TestAdaptersReaderReadsBetween(t *testing.T) {
 	const total = messaging.MaxRead + 50
 	var sent []ingest.Event
 	for i := range total {
-		sent = append(sent, ingest.Event{PartitionKey: "t-1", Body: []byte(fmt.Sprint(i)), TraceParent: "trace"})
+		sent = append(sent, ingest.Event{TransactionID: "t-1", Body: []byte(fmt.Sprint(i)), TraceParent: "trace"})
 	}
 	if err := p.Send(t.Context(), "1", sent); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestAdaptersReaderTellsWhatIsThere(t *testing.T) {
 	if extent, err := r.Extent(t.Context(), "2"); err != nil || extent != (relay.Extent{First: 0, Last: -1}) {
 		t.Errorf("an empty partition has %+v, %v", extent, err)
 	}
-	events := []ingest.Event{{PartitionKey: "t-1", Body: []byte("{}")}, {PartitionKey: "t-2", Body: []byte("{}")}}
+	events := []ingest.Event{{TransactionID: "t-1", Body: []byte("{}")}, {TransactionID: "t-2", Body: []byte("{}")}}
 	if err := adaptersProducer(t, connection, adaptersHub).Send(t.Context(), "2", events); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestAdaptersReaderAfterTheRetention(t *testing.T) {
 	r := adaptersReader(t, connection, "$Default")
 	p := adaptersProducer(t, connection, adaptersHub)
 	for range 2 {
-		if err := p.Send(t.Context(), "0", []ingest.Event{{PartitionKey: "t-1", Body: []byte("{}")}}); err != nil {
+		if err := p.Send(t.Context(), "0", []ingest.Event{{TransactionID: "t-1", Body: []byte("{}")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -254,7 +254,7 @@ func TestAdaptersRelay(t *testing.T) {
 		if i == 2 {
 			body = []byte("unreadable")
 		}
-		sent = append(sent, ingest.Event{PartitionKey: fmt.Sprint("t-", i), Body: body})
+		sent = append(sent, ingest.Event{TransactionID: fmt.Sprint("t-", i), Body: body})
 	}
 	if err := adaptersProducer(t, connection, adaptersHub).Send(t.Context(), "0", sent); err != nil {
 		t.Fatal(err)

@@ -239,7 +239,7 @@ func work(ctx context.Context, sender *messaging.Sender, producer *messaging.Pro
 		}
 		return sender.Send(ctx, batch...)
 	case "put":
-		return producer.Send(ctx, "0", []ingest.Event{{PartitionKey: "k", Body: []byte(id)}})
+		return producer.Send(ctx, "0", []ingest.Event{{TransactionID: "k", Body: []byte(id)}})
 	case "create":
 		_, err := container.Create(ctx, id, id, item)
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 func event(body string) ingest.Event {
-	return ingest.Event{PartitionKey: "t", Body: []byte(body)}
+	return ingest.Event{TransactionID: "t", Body: []byte(body)}
 }
 
 // TestEventHubsFaultsOfSends: what the app's producer makes of each fault while

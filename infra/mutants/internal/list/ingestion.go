@@ -7,20 +7,32 @@ var ingestion = []mutant.Mutant{
 	{
 		Name: "accepted-without-the-hub", Breaks: "A request is answered 202 before the hub has acknowledged its event.",
 		File:   "shared/ingest/writer.go",
-		Before: "select {\n\tcase err := <-done:\n\t\treturn err\n\tcase <-ctx.Done():\n\t\treturn fmt.Errorf(\"%w: %w\", ErrUnacknowledged, context.Cause(ctx))\n\t}",
-		After:  "_ = done\n\treturn nil",
+		Before: "select {\n\tcase err := <-who.done:\n\t\tw.waiters.Put(who) // nobody else knows it any more\n\t\treturn err\n\tcase <-ctx.Done():\n\t\treturn fmt.Errorf(\"%w: %w\", ErrUnacknowledged, context.Cause(ctx))\n\t}",
+		After:  "_ = who\n\treturn nil",
 		Tests:  in("./shared/ingest"), Invariant: "accepted",
 	},
 	{
 		Name: "failed-batch-is-acknowledged", Breaks: "The callers of a batch that failed are told that it is on the hub.",
 		File:   "shared/ingest/lane.go",
-		Before: "w.done <- err", After: "w.done <- nil",
+		Before: "who.done <- err", After: "who.done <- nil",
 		Tests: in("./shared/ingest"), Invariant: "accepted",
 	},
 	{
 		Name: "full-buffer-drops", Breaks: "An event for which there is no place is dropped without a word.",
 		File:   "shared/ingest/lane.go",
-		Before: "return nil, ErrBusy", After: "taken := make(chan error, 1)\n\t\ttaken <- nil\n\t\treturn taken, nil",
+		Before: "return nil, ErrBusy", After: "dropped := &waiter{done: make(chan error, 1)}\n\t\tdropped.done <- nil\n\t\treturn dropped, nil",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "failed-partition-stays", Breaks: "What a partition refuses is sent to no other one, and the next batches go there, too.",
+		File:   "shared/ingest/lane.go",
+		Before: "p.rests = now.Add(rest)\n\tif other := w.free(now)", After: "if other := w.free(now)",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "hanging-partition-holds-up-all", Breaks: "No other lane opens while a partition doesn't acknowledge.",
+		File:   "shared/ingest/lane.go",
+		Before: "at = at.Add(patience)", After: "return false",
 		Tests: in("./shared/ingest"),
 	},
 	{
