@@ -14,6 +14,17 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 )
 
+// child is a process of this program that serve runs beside itself, and replaces
+// when it ends.
+type child struct {
+	name   string
+	args   []string
+	env    []string // on top of this process's own
+	log    *logFile
+	notice func(string)
+	ended  func(error) // is told how each process has ended; nil is not
+}
+
 // childConfig says what the further instances run.
 type childConfig struct {
 	app       string
@@ -30,23 +41,39 @@ type childConfig struct {
 	notice       func(string)
 }
 
-// children are the further instances of the function app, each a process of
-// its own with its own handler. A child that ends is replaced.
+// further returns n further instances of the function app, each a process of its own
+// with its own handler.
+func (c childConfig) further(n int) []child {
+	var all []child
+	for i := range n {
+		name := fmt.Sprintf("instance %d", i+2)
+		one := child{
+			name: name, log: c.log, notice: c.notice,
+			args: []string{"host", "-app", c.app, "-http", "127.0.0.1:0", "-name", name,
+				"-state", c.endpoints.CosmosDB, "-profile", c.profile, "-settings", c.settingsFile, "-crashes", c.crashes,
+				"-faults-from", c.endpoints.Admin, "-instances", strconv.Itoa(c.instances), "-until-eof"},
+		}
+		for k, v := range c.clocks.in(c.settings, i+2) {
+			one.env = append(one.env, k+"="+v)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// children are the processes beside this one.
 type children struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
 
-func startChildren(n int, c childConfig) *children {
+func startChildren(all []child) *children {
 	ctx, cancel := context.WithCancel(context.Background())
-	all := &children{cancel: cancel}
-	for i := range n {
-		name := fmt.Sprintf("instance %d", i+2)
-		child := c
-		child.settings = c.clocks.in(c.settings, i+2)
-		all.wg.Go(func() { child.keepRunning(ctx, name) })
+	c := &children{cancel: cancel}
+	for _, one := range all {
+		c.wg.Go(func() { one.keepRunning(ctx) })
 	}
-	return all
+	return c
 }
 
 func (c *children) close() {
@@ -57,13 +84,16 @@ func (c *children) close() {
 // restartPause keeps a child that can't start from being started all the time.
 const restartPause = time.Second
 
-func (c childConfig) keepRunning(ctx context.Context, name string) {
+func (c child) keepRunning(ctx context.Context) {
 	for {
-		err := c.runOnce(ctx, name)
+		err := c.runOnce(ctx)
+		if c.ended != nil {
+			c.ended(err)
+		}
 		if ctx.Err() != nil {
 			return
 		}
-		c.notice(fmt.Sprintf("%s ended: %v; a new one takes its place", name, err))
+		c.notice(fmt.Sprintf("%s ended: %v; a new one takes its place", c.name, err))
 		select {
 		case <-time.After(restartPause):
 		case <-ctx.Done():
@@ -75,18 +105,13 @@ func (c childConfig) keepRunning(ctx context.Context, name string) {
 // runOnce runs one child until it ends. It ends in an orderly way when it is
 // told to over its standard input, and at once when that ends without a word:
 // this process has been killed then.
-func (c childConfig) runOnce(ctx context.Context, name string) error {
+func (c child) runOnce(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, "host", "-app", c.app, "-http", "127.0.0.1:0", "-name", name,
-		"-state", c.endpoints.CosmosDB, "-profile", c.profile, "-settings", c.settingsFile, "-crashes", c.crashes,
-		"-faults-from", c.endpoints.Admin, "-instances", strconv.Itoa(c.instances), "-until-eof")
-	cmd.Env = os.Environ()
-	for k, v := range c.settings {
-		cmd.Env = append(cmd.Env, k+"="+v)
-	}
+	cmd := exec.Command(self, c.args...)
+	cmd.Env = append(os.Environ(), c.env...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -96,7 +121,7 @@ func (c childConfig) runOnce(ctx context.Context, name string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.log.logger.Info("instance started", "name", name, "pid", cmd.Process.Pid)
+	c.log.logger.Info("instance started", "name", c.name, "pid", cmd.Process.Pid)
 	var copying sync.WaitGroup
 	copying.Go(func() { c.copyLines(read) })
 	stop := context.AfterFunc(ctx, func() {
@@ -111,7 +136,7 @@ func (c childConfig) runOnce(ctx context.Context, name string) error {
 	return err
 }
 
-func (c childConfig) copyLines(from io.Reader) {
+func (c child) copyLines(from io.Reader) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"strconv"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/infra/local/internal/play"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/trial"
@@ -38,23 +35,16 @@ func demo(ctx context.Context, c console) error {
 	if err != nil {
 		return &usageError{"demo: " + err.Error()}
 	}
-	played, err := play.Start(t.Services, nil)
-	if err != nil {
-		return err
-	}
-	settings := played.Settings()
+	var settings map[string]string
 	if t.Settings != nil {
-		maps.Copy(settings, t.Settings(plenty**deliveries))
+		settings = t.Settings(plenty * *deliveries)
 	}
 	d := newDisplay(c.out, *asJSON)
 	running, err := start(ctx, c, d, f, nothingShown, settings)
 	if err != nil {
-		return errors.Join(err, played.Close())
+		return err
 	}
-	defer func() {
-		running.close()
-		_ = played.Close() // nobody is left to ask it
-	}()
+	defer running.close()
 	var summary *workload.Summary
 	err = running.system.During(ctx, func(ctx context.Context) (err error) {
 		summary, err = runWorkload(ctx, d, running, t, *seed, *deliveries)

@@ -42,6 +42,7 @@ func commands() []command {
 		{"chaos", "prove the promises while everything breaks", runChaos},
 		{"load", "send requests at planned rates and measure what clients see", runLoad},
 		{"bench", "compare the system with what its machine could do", runBench},
+		{"service", "play a service that isn't the app's own, for serve", runService},
 		{"baseline", "serve a part of a baseline, for bench", runBaseline},
 		{"emulators", "serve only Event Hubs, Service Bus and Cosmos DB", emulators},
 		{"host", "run only the Functions host, on a staged app", runHost},

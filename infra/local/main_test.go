@@ -72,6 +72,7 @@ func TestMistakesInTheCall(t *testing.T) {
 		"rounds":          {[]string{"bench", "ingest", "-rounds", "0"}, exitUsage, "bench: -rounds 0: use 1 to 100"},
 		"time":            {[]string{"bench", "ingest", "-for", "1ms"}, exitUsage, "bench: a time is too short"},
 		"baseline":        {[]string{"baseline", "-kind", "sand"}, exitUsage, `baseline: -kind "sand": use mux, proxy, mock or loop`},
+		"service":         {[]string{"service", "-name", "bank"}, exitUsage, `service: -name "bank": the business's trial has no such service`},
 		"no partitions":   {[]string{"emulators", "-partitions", "0"}, exitUsage, "emulators: -partitions 0: use 1 to 32"},
 		"deliveries":      {[]string{"demo", "-deliveries", "3"}, exitUsage, "-deliveries 3: use 20"},
 		"faults":          {[]string{"serve", "-faults", "gremlins"}, exitUsage, `serve: -faults: faults "gremlins": there is no fault "gremlins"`},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -124,12 +125,13 @@ func serve(ctx context.Context, c console) error {
 	return running.wait(ctx)
 }
 
-// running is a started system with what belongs to it.
+// running is a started system with what belongs to it. What has not started is nil.
 type running struct {
-	system  *system.System
-	others  *children
-	crashes *effect.Watch
-	log     *logFile
+	system   *system.System
+	children *children
+	foreign  *foreign
+	crashes  *effect.Watch
+	log      *logFile
 }
 
 // start stages the app and starts the system. set wins over all other settings
@@ -143,40 +145,60 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 		return nil, err
 	}
 	dir := filepath.Join(filepath.Dir(app), "local")
-	log := newLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(level))
-	crashes, err := openCrashes(f.faults.crashes, log.logger)
-	if err != nil {
-		log.close()
-		return nil, err
-	}
-	r := &running{log: log, crashes: crashes}
-	faults := fault.New()
-	hosts := f.instances
-	set = f.clocks.in(set, 1)
-	if f.split {
-		hosts++
-	}
-	d.note("starting the services and the function app")
-	r.system, err = system.Start(ctx, system.Config{
-		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split, Partitions: f.hub.partitions,
-		Profile: f.faults.profile, Faults: faults, Crashes: crashes, Admin: f.faults.admin, Instances: hosts,
-		Logger: log.logger, HandlerLog: log.handlerLine, Notice: func(text string) { d.note("%s", text) },
-		EndpointsFile: filepath.Join(dir, "endpoints.json"),
-	})
-	if err != nil {
-		crashes.Close()
-		log.close()
-		return nil, err
-	}
-	if err := log.serving(); err != nil {
+	r := &running{log: newLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(level))}
+	if err := r.start(ctx, d, f, app, dir, set); err != nil {
 		r.close()
 		return nil, err
 	}
-	r.others = startChildren(f.instances-1, childConfig{
-		app: app, endpoints: r.system.Endpoints(), settings: r.system.Settings(), settingsFile: f.settings,
-		profile: f.faults.profileName, crashes: f.faults.crashes, instances: hosts, log: log,
-		clocks: f.clocks, notice: func(text string) { d.note("%s", text) },
+	return r, nil
+}
+
+// start starts all parts, in their order. After an error, those that have started
+// are to be closed.
+func (r *running) start(ctx context.Context, d *display, f serveFlags, app, dir string, set map[string]string) (err error) {
+	if r.crashes, err = openCrashes(f.faults.crashes, r.log.logger); err != nil {
+		return err
+	}
+	if r.foreign, err = planServices(f.settings, f.data.in(dir)); err != nil {
+		return err
+	}
+	faults := fault.New()
+	hosts := f.instances
+	set = f.clocks.in(r.foreign.in(set), 1)
+	if f.split {
+		hosts++
+	}
+	notice := func(text string) { d.note("%s", text) }
+	d.note("starting the services and the function app")
+	r.system, err = system.Start(ctx, system.Config{
+		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split, Partitions: f.hub.partitions,
+		Profile: f.faults.profile, Faults: faults, Crashes: r.crashes, Admin: f.faults.admin, Instances: hosts,
+		Logger: r.log.logger, HandlerLog: r.log.handlerLine, Notice: notice,
+		EndpointsFile: filepath.Join(dir, "endpoints.json"),
 	})
+	if err != nil {
+		return err
+	}
+	if err := r.log.serving(); err != nil {
+		return err
+	}
+	further := childConfig{
+		app: app, endpoints: r.system.Endpoints(), settings: r.system.Settings(), settingsFile: f.settings,
+		profile: f.faults.profileName, crashes: f.faults.crashes, instances: hosts, log: r.log,
+		clocks: f.clocks, notice: notice,
+	}.further(f.instances - 1)
+	played := r.foreign.children(r.system, faults, r.log, notice)
+	r.children = startChildren(slices.Concat(further, played))
+	if err := r.foreign.serving(ctx); err != nil {
+		return err
+	}
+	r.show(d, f, set)
+	// Not before everything serves: a system that can't start shows nothing.
+	return faults.Set(f.faults.plan)
+}
+
+// show tells people what serves where.
+func (r *running) show(d *display, f serveFlags, set map[string]string) {
 	e := r.system.Endpoints()
 	d.note("function app              http://%s", e.HTTP)
 	if f.split {
@@ -184,16 +206,13 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	}
 	d.note("Service Bus, Event Hubs   amqp://%s", e.AMQP)
 	d.note("Cosmos DB                 http://%s", e.Cosmos)
+	for i, s := range r.foreign.services {
+		d.note("%-25s http://%s, played here", s.Name, r.foreign.addresses[i])
+	}
 	showElsewhere(d, r.system, f.settings)
-	d.note("log                       %s", relative(log.path))
+	d.note("log                       %s", relative(r.log.path))
 	f.showTelemetry(d, r.url(), set)
 	f.faults.show(d, r.system)
-	// Not before everything serves: a system that can't start shows nothing.
-	if err := faults.Set(f.faults.plan); err != nil {
-		r.close()
-		return nil, err
-	}
-	return r, nil
 }
 
 // appToRun returns the staged folder that is named, or stages one.
@@ -227,13 +246,20 @@ func (r *running) url() string { return "http://" + r.system.Endpoints().HTTP }
 
 func (r *running) wait(ctx context.Context) error { return r.system.Wait(ctx) }
 
-// close stops everything; what goes wrong on the way is in the log. The further
-// instances of a system that is broken end with this process, like the rest of it.
+// close stops everything; what goes wrong on the way is in the log. The processes
+// beside a system that is broken end with this one, like the rest of it.
 func (r *running) close() {
-	if !r.system.Broken() {
-		r.others.close()
+	if r.children != nil && !r.system.Broken() {
+		r.children.close()
 	}
-	if err := r.system.Close(); err != nil {
+	var errs []error
+	if r.system != nil {
+		errs = append(errs, r.system.Close())
+	}
+	if r.foreign != nil {
+		errs = append(errs, r.foreign.close())
+	}
+	if err := errors.Join(errs...); err != nil {
 		r.log.logger.Error("stop", "error", err)
 	}
 	r.crashes.Close()

@@ -24,7 +24,8 @@ type Stored struct {
 	Records map[string][]record.Record[json.RawMessage]
 	// Others are the documents of the business's other containers.
 	Others map[string][]json.RawMessage
-	// Ledgers are what the services know that the trial plays, by name.
+	// Ledgers are those of the trial's services, by name: each a JSON array of its
+	// entries.
 	Ledgers map[string]json.RawMessage
 }
 

@@ -87,21 +87,17 @@ func Read[T any](data json.RawMessage) (any, error) {
 	return v, err
 }
 
-// Service is one that isn't the app's own, such as a payment provider. The trial
-// plays it over HTTP, outside of what is killed, and chaos delays its answers past
-// the call time-out.
+// Service is one that isn't the app's own, such as a payment provider. The runtime
+// plays it over HTTP, in a process of its own with a ledger on disk: the process is
+// killed and started again like the others, and faults hold its answers back past the
+// call time-out.
 type Service struct {
-	Name string
+	Name string // also that of the ledger's file
 	// Setting is the variable that tells the app its URL.
 	Setting string
-	// Open returns the service at the start of a run.
-	Open func() Foreign
-}
-
-// Foreign is a Service while it runs. It is safe for concurrent use.
-type Foreign interface {
-	http.Handler
-	// Ledger returns what the service knows, as JSON: Stored.Ledgers has it for the
-	// rules.
-	Ledger() (json.RawMessage, error)
+	// Open returns the service as its ledger says, safe for concurrent use. ledger is a
+	// JSON array of the entries so far. keep adds an entry, and returns when the entry
+	// is on disk: only then may the service say what it has done. After an error of
+	// keep nobody knows whether the entry is there, and each later call fails.
+	Open func(ledger json.RawMessage, keep func(entry any) error) (http.Handler, error)
 }

@@ -20,8 +20,8 @@ const root = "../../.."
 
 // overlaid is the environment in which every build is one of orders, also those
 // that the tool makes.
-func overlaid(more ...string) []string {
-	return append(append(os.Environ(), "GOFLAGS=-overlay=shared/orders/overlay/overlay.json"), more...)
+func overlaid() []string {
+	return append(os.Environ(), "GOFLAGS=-overlay=shared/orders/overlay/overlay.json")
 }
 
 // tool is the local runtime of orders, with its app staged.
@@ -55,13 +55,13 @@ type served struct {
 }
 
 // serve serves the app until the test ends.
-func (b tool) serve(t *testing.T, env []string, args ...string) served {
+func (b tool) serve(t *testing.T, args ...string) served {
 	t.Helper()
 	const free = "127.0.0.1:0"
 	var output lines
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), b.path,
 		append([]string{"serve", "-app", b.app, "-http", free, "-amqp", free, "-cosmos", free}, args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, overlaid(env...), &output, &output
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, overlaid(), &output, &output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

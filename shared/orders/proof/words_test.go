@@ -7,20 +7,17 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/orders"
-	"github.com/fabrikam/drone-delivery/shared/orders/payment"
 	orderstrial "github.com/fabrikam/drone-delivery/shared/orders/trial"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/trial"
@@ -49,19 +46,7 @@ func TestNoWordOfAnotherBusiness(t *testing.T) {
 		t.Skip("it builds and runs the whole system")
 	}
 	b := build(t)
-	var provider orderstrial.Provider
-	var asked atomic.Int64
-	payments := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked.Add(1)%5 != 0 {
-			provider.ServeHTTP(w, r)
-			return
-		}
-		provider.ServeHTTP(httptest.NewRecorder(), r)
-		_, _ = io.Copy(io.Discard, r.Body) // before its end nobody notices that the caller has gone
-		<-r.Context().Done()
-	}))
-	t.Cleanup(payments.Close)
-	s := b.serve(t, []string{payment.URL + "=" + payments.URL}, "-faults", "backend", "-profile", "chaos")
+	s := b.serve(t, "-faults", "backend,service.late=0.2,service.kill=0.05", "-profile", "chaos")
 	for _, id := range s.submit(t) {
 		s.follow(t, id)
 	}

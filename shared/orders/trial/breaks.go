@@ -103,8 +103,8 @@ func editLedger(s *trial.Stored, change func(*Charge), id string) string {
 // withLedger changes the provider's ledger, and returns id; "" if that is it, or
 // there is no ledger.
 func withLedger(s *trial.Stored, change func([]Charge) []Charge, id string) string {
-	var all []Charge
-	if id == "" || json.Unmarshal(s.Ledgers[ledgerName], &all) != nil {
+	all, err := Charges(s.Ledgers[ledgerName])
+	if id == "" || err != nil {
 		return ""
 	}
 	s.Ledgers[ledgerName], _ = json.Marshal(change(all)) // it was read from JSON

@@ -18,16 +18,16 @@ const creditCents = 1_000_000
 const ledgerName = "payments"
 
 // Provider is a payment provider that knows idempotency keys, and nothing of
-// transactions: what payment.Provider calls. It keeps every key for as long as it
-// runs. It is safe for concurrent use.
+// transactions: what payment.Provider calls. It keeps every key for as long as its
+// ledger is there. It is safe for concurrent use.
 type Provider struct {
-	mu      sync.Mutex
-	charges []*Charge
-	byKey   map[string]*Charge
-	byID    map[string]*Charge
+	keep  func(entry any) error
+	mu    sync.Mutex // also while an entry is kept: a key has one first request
+	byKey map[string]Charge
+	byID  map[string]string // keys
 }
 
-// Charge is what a key stands for.
+// Charge is what a key stands for. The ledger has one entry each time it changes.
 type Charge struct {
 	Key string `json:"key"`
 	ID  string `json:"id"`
@@ -37,7 +37,51 @@ type Charge struct {
 	Refunds []string `json:"refunds,omitempty"`
 }
 
-// ServeHTTP implements trial.Foreign.
+// NewProvider returns a provider that goes on with a ledger, as trial.Service says.
+func NewProvider(ledger json.RawMessage, keep func(entry any) error) (*Provider, error) {
+	charges, err := Charges(ledger)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{keep: keep, byKey: map[string]Charge{}, byID: map[string]string{}}
+	for _, c := range charges {
+		p.put(c)
+	}
+	return p, nil
+}
+
+// Charges returns what a ledger says of all charges, in the order in which they came.
+func Charges(ledger json.RawMessage) ([]Charge, error) {
+	var entries, charges []Charge
+	if err := json.Unmarshal(ledger, &entries); err != nil {
+		return nil, fmt.Errorf("read the payment provider's ledger: %w", err)
+	}
+	at := map[string]int{}
+	for _, c := range entries {
+		if i, known := at[c.Key]; known {
+			charges[i] = c
+			continue
+		}
+		at[c.Key] = len(charges)
+		charges = append(charges, c)
+	}
+	return charges, nil
+}
+
+func (p *Provider) put(c Charge) {
+	p.byKey[c.Key], p.byID[c.ID] = c, c.Key
+}
+
+// change keeps what a charge is now before anybody hears of it.
+func (p *Provider) change(c Charge) error {
+	if err := p.keep(c); err != nil {
+		return err
+	}
+	p.put(c)
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
 	id, isRefund := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/charges/"), "/refunds")
@@ -61,14 +105,13 @@ func (p *Provider) charge(w http.ResponseWriter, r *http.Request, key string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.byKey[key]
-	if c == nil {
-		c = &Charge{Key: key, ID: fmt.Sprintf("ch-%d", len(p.charges)+1), Ask: ask, Declined: ask.Cents > creditCents}
-		if p.byKey == nil {
-			p.byKey, p.byID = map[string]*Charge{}, map[string]*Charge{}
+	c, known := p.byKey[key]
+	if !known {
+		c = Charge{Key: key, ID: fmt.Sprintf("ch-%d", len(p.byKey)+1), Ask: ask, Declined: ask.Cents > creditCents}
+		if err := p.change(c); err != nil {
+			answer(w, http.StatusInternalServerError, map[string]string{"message": err.Error()})
+			return
 		}
-		p.byKey[key], p.byID[c.ID] = c, c
-		p.charges = append(p.charges, c)
 	}
 	switch {
 	case c.Ask != ask:
@@ -83,22 +126,19 @@ func (p *Provider) charge(w http.ResponseWriter, r *http.Request, key string) {
 func (p *Provider) refund(w http.ResponseWriter, id, key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.byID[id]
-	if c == nil || c.Declined {
+	c, known := p.byKey[p.byID[id]]
+	if !known || c.Declined {
 		answer(w, http.StatusNotFound, map[string]string{"message": "there is no charge " + id})
 		return
 	}
 	if !slices.Contains(c.Refunds, key) {
-		c.Refunds = append(c.Refunds, key)
+		c.Refunds = append(slices.Clone(c.Refunds), key)
+		if err := p.change(c); err != nil {
+			answer(w, http.StatusInternalServerError, map[string]string{"message": err.Error()})
+			return
+		}
 	}
 	answer(w, http.StatusCreated, map[string]string{"charge": id})
-}
-
-// Ledger implements trial.Foreign: all charges, in the order in which they came.
-func (p *Provider) Ledger() (json.RawMessage, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return json.Marshal(p.charges)
 }
 
 func answer(w http.ResponseWriter, status int, body any) {

@@ -39,8 +39,8 @@ func rules(s *trial.Stored) ([]trial.Rule, error) {
 	if w.payments, err = trial.Records[payment.Content](s, "payments"); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(s.Ledgers[ledgerName], &w.charges); err != nil {
-		return nil, fmt.Errorf("read the payment provider's ledger: %w", err)
+	if w.charges, err = Charges(s.Ledgers[ledgerName]); err != nil {
+		return nil, err
 	}
 	return []trial.Rule{
 		{Name: "stock", Promise: "no item is promised more often than it is there, and none is kept for nobody", Check: w.checkStock},

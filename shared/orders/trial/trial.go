@@ -33,8 +33,12 @@ func Trial() trial.Trial {
 			{Step: orders.StepMail, Container: "mails", Ask: trial.Read[mail.Ask], World: sent},
 		},
 		Rules: rules, Breaks: breaks,
-		Services: []trial.Service{{Name: ledgerName, Setting: payment.URL, Open: func() trial.Foreign { return &Provider{} }}},
+		Services: []trial.Service{{Name: ledgerName, Setting: payment.URL, Open: open}},
 	}
+}
+
+func open(ledger json.RawMessage, keep func(any) error) (http.Handler, error) {
+	return NewProvider(ledger, keep)
 }
 
 // asked reads what was asked for, from a call's body or from a payment.

@@ -123,7 +123,7 @@ func (c Config) hits(info fault.Info, size float64) int {
 // nothing, and for those that nobody could break to see whether they find it: in a run
 // that is large enough, and breaks all there is, there are none of either.
 func (c Config) unchecked(rules, unbroken []string) []Bound {
-	all := !slices.ContainsFunc(fault.Points, func(info fault.Info) bool { return !c.breaks(info.Point) && runtime.GOOS != "windows" })
+	all := !slices.ContainsFunc(fault.Points, func(info fault.Info) bool { return c.can(info.Point) && !c.breaks(info.Point) })
 	if !all || c.Deliveries < measureDeliveries || c.Duration < measureDuration {
 		return nil
 	}
@@ -141,10 +141,18 @@ func (c Config) unchecked(rules, unbroken []string) []Bound {
 func (c Config) breaks(p fault.Point) bool {
 	rate, planned := c.Faults.Rates[p]
 	info, _ := fault.Lookup(p)
-	if p == fault.HandlerFreeze && runtime.GOOS == "windows" {
-		return false
+	return c.can(p) && planned && (rate > 0 || info.Rate == 0)
+}
+
+// can reports whether there is anything here that a fault could be done to.
+func (c Config) can(p fault.Point) bool {
+	switch p {
+	case fault.HandlerFreeze:
+		return runtime.GOOS != "windows"
+	case fault.ServiceLate, fault.ServiceKill:
+		return len(c.Trial.Services) > 0
 	}
-	return planned && (rate > 0 || info.Rate == 0)
+	return true
 }
 
 // seen is what the bounds are held against.

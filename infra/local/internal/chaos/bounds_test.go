@@ -13,9 +13,9 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
-	"github.com/fabrikam/drone-delivery/infra/local/internal/play"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -127,6 +127,29 @@ func TestARuleThatChecksNothingProvesNothing(t *testing.T) {
 	}
 }
 
+// Ensure that the faults of services that aren't ours are wanted of a business with
+// such services, and of no other.
+func TestServicesHaveBounds(t *testing.T) {
+	without, with := breaking(1500, 45*time.Second), breaking(1500, 45*time.Second)
+	with.Trial.Services = []trial.Service{{Name: "till"}}
+	for _, p := range []fault.Point{fault.ServiceLate, fault.ServiceKill} {
+		if b := bound(t, with.bounds(40), string(p)); b.Wanted != hitsWanted {
+			t.Errorf("%s: %d are wanted", p, b.Wanted)
+		}
+		if slices.ContainsFunc(without.bounds(40), func(b Bound) bool { return b.point == p }) {
+			t.Errorf("%s is wanted where there is no service", p)
+		}
+		delete(with.Faults.Rates, p)
+		if b := with.unchecked([]string{"money"}, nil); len(b) != 0 {
+			t.Errorf("without %s, still %+v", p, b)
+		}
+		with.Faults = fault.All(1)
+	}
+	if b := with.unchecked([]string{"money"}, nil); len(b) != 1 {
+		t.Errorf("with all faults: %+v", b)
+	}
+}
+
 // Ensure that a service that takes nothing, and so breaks nothing, is not proved
 // to keep its promises.
 func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
@@ -149,7 +172,7 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 	}
 	c := Config{Subject: subject, Business: things, Trial: samples, Deliveries: MinDeliveries, Duration: time.Second, Encore: UsualEncore}
 	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log")), bounds: c.bounds(0),
-		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}, played: &play.Services{}}
+		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if err := r.load.run(ctx, ctx, shortly(t, c.Deliveries, 100*time.Millisecond)); err != nil && !errors.Is(err, context.DeadlineExceeded) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/play"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -110,7 +111,7 @@ func (r *run) snapshot(ctx, limited context.Context, entries []invariant.LedgerE
 		}
 		s.Ledger, s.Poison, s.UndoRefused = entries, hashes(r.poison), map[string]bool{}
 		s.Notifications = true
-		if s.Ledgers, err = r.played.Ledgers(); err != nil {
+		if s.Ledgers, err = play.Ledgers(play.Folder(r.paths.data), r.c.Trial.Services); err != nil {
 			return s, err
 		}
 		for i := range s.Transactions {

@@ -13,8 +13,8 @@
 // poison.go, receiver.go (who is told), package tree (the processes), faults.go,
 // bursts.go, effects.go and crash.go (what is broken), signs.go and bounds.go (what must be
 // seen of it), steer.go (towards that), storm.go (all that at once), settle.go,
-// ends.go and prove.go (the judgement), report.go; meanwhile.go and services.go (what
-// the trial has besides).
+// ends.go and prove.go (the judgement), report.go; meanwhile.go (what the trial has
+// besides).
 package chaos
 
 import (
@@ -26,12 +26,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
-	"github.com/fabrikam/drone-delivery/infra/local/internal/play"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
@@ -55,8 +53,6 @@ type run struct {
 	armed   time.Time  // when crash points were armed last
 	spared  bool       // the handlers that started last
 	news    *receiver
-	played  *play.Services // that aren't the app's own
-	quiet   atomic.Bool    // the faults have ended
 	ledger  *ledger
 	tally   *tally
 	load    *load
@@ -167,15 +163,8 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		watch.Close()
 		return nil, errors.Join(err, r.output.Close(), r.ledger.close())
 	}
-	if r.played, err = play.Start(c.Trial.Services, r.lateAnswers()); err != nil {
-		return nil, errors.Join(err, r.output.Close(), r.ledger.close(), r.news.close())
-	}
-	env := append(settings(c), r.news.settings()...)
-	for name, value := range r.played.Settings() {
-		env = append(env, name+"="+value)
-	}
 	r.tree = tree.New(tree.Config{
-		Command: command, Env: env,
+		Command: command, Env: append(settings(c), r.news.settings()...),
 		Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
 	})
 	r.poison = planPoison(c.Seed, c.Deliveries, c.Duration)
@@ -281,5 +270,5 @@ func (r *run) close() error {
 	if r.client != nil {
 		r.client.Close()
 	}
-	return errors.Join(r.tree.Stop(), r.output.Close(), r.ledger.close(), r.news.close(), r.played.Close())
+	return errors.Join(r.tree.Stop(), r.output.Close(), r.ledger.close(), r.news.close())
 }

@@ -343,7 +343,6 @@ func (r *run) calm(ctx context.Context) error {
 		return err
 	}
 	r.calmAt = time.Now()
-	r.quiet.Store(true)
 	r.c.Notice("the faults have ended; waiting until everything has")
 	return nil
 }

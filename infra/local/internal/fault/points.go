@@ -47,6 +47,10 @@ const (
 	BackendNotFound    Point = "backend.notfound"    // 404 by the platform, a page; a scope is a function
 	BackendUndoRefused Point = "backend.undorefused" // every DELETE for a transaction is answered 409, for good
 
+	// Services that aren't the app's own.
+	ServiceLate Point = "service.late" // what was asked for is done, and answered past the call time-out
+	ServiceKill Point = "service.kill" // a service's process ends when it has kept an entry, and not answered
+
 	// Acts.
 	HandlerKill     Point = "handler.kill"     // SIGKILL of a handler
 	HostStop        Point = "host.stop"        // a host is stopped, another takes its place
@@ -107,6 +111,8 @@ var Points = []Info{
 	{BackendForbidden, "the platform in front of a backend answers 403 with a page", false, false, 0},
 	{BackendNotFound, "the platform in front of a backend answers 404 with a page", false, false, 0},
 	{BackendUndoRefused, "every DELETE for a transaction is answered 409, for good", false, false, 0.005},
+	{ServiceLate, "a service that isn't ours answers past the call time-out", false, false, 0.1},
+	{ServiceKill, "the process of a service that isn't ours ends: done, not answered", false, false, 0.01},
 	{HandlerKill, "SIGKILL of a handler", true, false, 12},
 	{HostStop, "a host is stopped, another takes its place", true, false, 1},
 	{HostStopInRetry, "a host is stopped while it repeats a batch", true, false, 1},

@@ -1,11 +1,13 @@
-// Package play runs the services of a trial that aren't the app's own, such as a
-// payment provider: over HTTP on free ports, in this process, which outlives what is
-// killed.
+// Package play runs a service of a trial that isn't the app's own, such as a
+// payment provider: over HTTP, in a process of its own, with a ledger that outlives
+// the process.
+//
+// Reading order: play.go (the service), ledger.go (what it has kept).
 package play
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,77 +16,68 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/files"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
-// Services are the services of a trial while they run. They are safe for concurrent
-// use. Close must be called.
-type Services struct {
-	settings map[string]string
-	foreign  map[string]trial.Foreign
-	servers  []*http.Server
+// Config says what is played.
+type Config struct {
+	Service trial.Service
+	Folder  string // of the ledger; it is made if it is missing
+	// Faults breaks things on purpose; nil breaks nothing. Late is how long an answer
+	// is held back at fault.ServiceLate, and Die ends the process, without a return,
+	// at fault.ServiceKill.
+	Faults *fault.Injector
+	Late   time.Duration
+	Die    func()
 }
 
-// Start starts the services. delay tells for each request how long its answer is
-// held back once the request was carried out; nil never does.
-func Start(services []trial.Service, delay func() time.Duration) (*Services, error) {
-	s := &Services{settings: map[string]string{}, foreign: map[string]trial.Foreign{}}
-	for _, service := range services {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("play %s: %w", service.Name, err), s.Close())
-		}
-		foreign := service.Open()
-		var handler http.Handler = foreign
-		if delay != nil {
-			handler = late(foreign, delay)
-		}
-		server := &http.Server{Handler: door.Guard(listener.Addr(), handler), ReadHeaderTimeout: 10 * time.Second}
-		go func() { _ = server.Serve(listener) }() // ends with Close
-		s.servers = append(s.servers, server)
-		s.foreign[service.Name] = foreign
-		s.settings[service.Setting] = "http://" + listener.Addr().String()
+// Serve serves until ctx ends, or the service can't go on. It closes the listener.
+func Serve(ctx context.Context, listener net.Listener, c Config) (err error) {
+	book, entries, err := openLedger(files.System{}, c.Folder, c.Service.Name)
+	if err != nil {
+		return errors.Join(err, listener.Close())
 	}
-	return s, nil
+	defer func() { err = errors.Join(err, book.close()) }()
+	service, err := c.Service.Open(entries, c.keeping(book.keep))
+	if err != nil {
+		return errors.Join(fmt.Errorf("open %s with its ledger in %s: %w", c.Service.Name, c.Folder, err), listener.Close())
+	}
+	server := &http.Server{Handler: door.Guard(listener.Addr(), c.late(service)), ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // its error would say what Serve says
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
-// Settings tell the app where the services are, by variable.
-func (s *Services) Settings() map[string]string { return maps.Clone(s.settings) }
-
-// Ledgers returns what the services know, by name.
-func (s *Services) Ledgers() (map[string]json.RawMessage, error) {
-	ledgers := map[string]json.RawMessage{}
-	for name, foreign := range s.foreign {
-		ledger, err := foreign.Ledger()
-		if err != nil {
-			return nil, fmt.Errorf("ledger of %s: %w", name, err)
+// keeping is keep of a process that may die when the entry is kept, and nobody was
+// told. Each death leaves an entry, so that the service gets on.
+func (c Config) keeping(keep func(any) error) func(any) error {
+	return func(entry any) error {
+		if err := keep(entry); err != nil {
+			return err
 		}
-		ledgers[name] = ledger
+		if c.Faults.Hit(fault.ServiceKill) {
+			c.Die()
+		}
+		return nil
 	}
-	return ledgers, nil
-}
-
-// Close stops the services.
-func (s *Services) Close() error {
-	var errs []error
-	for _, server := range s.servers {
-		errs = append(errs, server.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // late holds answers back: what was asked for is done by then.
-func late(next http.Handler, delay func() time.Duration) http.Handler {
+func (c Config) late(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		wait := delay()
-		if wait <= 0 {
+		if !c.Faults.Hit(fault.ServiceLate) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		held := &answer{header: http.Header{}, status: http.StatusOK}
 		next.ServeHTTP(held, r)
 		select {
-		case <-time.After(wait):
+		case <-time.After(c.Late):
 			maps.Copy(w.Header(), held.header)
 			w.WriteHeader(held.status)
 			_, _ = w.Write(held.body.Bytes()) // who asked may be gone
