@@ -39,7 +39,7 @@ func newGate(s settings.Settings, logger *slog.Logger, now func() time.Time) (*g
 	if g.keys, err = auth.NewKeys(auth.KeysConfig{Issuer: s.Auth.Issuer, Now: now, Logger: logger}); err != nil {
 		return nil, err
 	}
-	if g.verifier, err = auth.NewVerifier(s.Auth.Issuer, s.Auth.Audiences, s.Auth.OwnerClaim, g.keys, now); err != nil {
+	if g.verifier, err = auth.NewVerifier(s.Auth.Issuer, s.Auth.Audiences, s.Auth.AccountClaim, g.keys, now); err != nil {
 		return nil, err
 	}
 	g.keys.Preload()
@@ -68,7 +68,7 @@ func callerOf(ctx context.Context) string {
 // nobody knows whose it is.
 func (a *App) mayOrder(ctx context.Context, r business.Request) error {
 	caller, known := ctx.Value(callerKey{}).(auth.Caller)
-	claim := a.settings.Auth.OwnerClaim
+	claim := a.settings.Auth.AccountClaim
 	if !known || claim == "" || r.AccountField == "" || slices.Contains(caller.Accounts, r.Account) {
 		return nil
 	}

@@ -35,7 +35,7 @@ func newEntraWorld(t *testing.T, changes ...string) *entraWorld {
 	}
 	e.world = newWorld(t, append([]string{
 		"AUTH_MODE", "entra", "AUTH_ISSUER", e.issuer.URL(), "AUTH_AUDIENCE", "00000000-0000-0000-0000-0000000000cc," + authtest.Audience,
-		"BACKEND_AUDIENCE", authtest.Audience, "BACKEND_CLIENT_ID", e.identity.ClientID, "AUTH_OWNER_CLAIM", "none",
+		"BACKEND_AUDIENCE", authtest.Audience, "BACKEND_CLIENT_ID", e.identity.ClientID, "AUTH_ACCOUNT_CLAIM", "none",
 	}, changes...)...)
 	return e
 }

@@ -27,7 +27,7 @@ func TestAnothersAccount(t *testing.T) {
 		"of any":            {"none", nil, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEntraWorld(t, "AUTH_OWNER_CLAIM", c.claim)
+			e := newEntraWorld(t, "AUTH_ACCOUNT_CLAIM", c.claim)
 			claims := e.issuer.Claims("ada", "Client")
 			if c.accounts != nil {
 				claims["extension_accounts"] = c.accounts

@@ -71,8 +71,8 @@ param notifySigningKey string = ''
 @description('The previous key, while receivers learn the new one.')
 param notifySigningKeyPrevious string = ''
 
-@description('The token\'s claim with the accounts on which its bearer may order; none: any account.')
-param authOwnerClaim string = 'oid'
+@description('The token\'s claim with the accounts on which its bearer may act; none: any account.')
+param authAccountClaim string = 'oid'
 
 @secure()
 @description('The keys that sign minted ids: ID_KEYS in docs/settings.md. The hook "keys" makes the first.')
@@ -319,7 +319,7 @@ module apps 'modules/apps.bicep' = {
     auth: {
       mode: authMode
       issuer: issuer
-      ownerClaim: authOwnerClaim
+      accountClaim: authAccountClaim
       workflowClientId: workflowClientId
       backendsClientId: backendsClientId
     }

@@ -37,7 +37,7 @@ type authentication = {
   mode: 'entra' | 'keys'
   issuer: string
   @description('The claim that names the accounts of a caller.')
-  ownerClaim: string
+  accountClaim: string
   workflowClientId: string
   backendsClientId: string
 }
@@ -131,7 +131,7 @@ module backends 'functionapp.bicep' = {
 var backendsApi = '${backends.outputs.url}/api'
 var backendSettings = entra ? {
   AUTH_AUDIENCE: join(workflowAudiences, ',')
-  AUTH_OWNER_CLAIM: auth.ownerClaim
+  AUTH_ACCOUNT_CLAIM: auth.accountClaim
   BACKEND_AUDIENCE: 'api://${auth.backendsClientId}'
   BACKEND_CLIENT_ID: identities.workflow.clientId
 } : {

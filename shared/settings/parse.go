@@ -195,8 +195,8 @@ func choice[T ~string](field func(*Settings) *T, values ...T) parser {
 	}}
 }
 
-// ownerClaim reads the name of a claim. To bind nothing must be said in a word.
-func ownerClaim(field func(*Settings) *string) parser {
+// accountClaim reads the name of a claim. To bind nothing must be said in a word.
+func accountClaim(field func(*Settings) *string) parser {
 	name := regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,200}$`)
 	return parser{"a claim's name, or none", func(s *Settings, value string) error {
 		if !name.MatchString(value) {

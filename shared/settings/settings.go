@@ -146,9 +146,9 @@ type Auth struct {
 	Issuer string
 	// Audiences are the values of "aud" that are taken.
 	Audiences []string
-	// OwnerClaim names the claim with the accounts that a caller may order on; ""
+	// AccountClaim names the claim with the accounts that a caller may act on; ""
 	// for any account.
-	OwnerClaim string
+	AccountClaim string
 }
 
 // RateLimit is what one caller may send to the HTTP functions of one handler.
