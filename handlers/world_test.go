@@ -19,6 +19,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
@@ -43,7 +44,7 @@ type world struct {
 	log          *syncBuffer
 	producer     *hub
 	checkpoints  *checkpoints
-	queue        *workflowtest.Queue
+	queue        *enginetest.Queue
 	transactions *workflowtest.Store
 	requests     *requests
 	outside      *workflowtest.Outside
@@ -95,7 +96,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 		return workflowtest.Pass
 	}}
 	w.producer = &hub{down: &w.down}
-	w.queue = workflowtest.NewQueue(gate, w.now)
+	w.queue = enginetest.NewQueue(gate, w.now)
 	w.transactions = workflowtest.NewStore(gate)
 	w.requests = &requests{kept: map[string]ingest.Request{}, down: &w.down}
 	w.outside = workflowtest.NewOutside(gate)

@@ -24,16 +24,6 @@ type Budgets struct {
 	Notify            bool          // tell somebody when a transaction comes to rest
 }
 
-// DefaultBudgets are the values that the system is designed with.
-func DefaultBudgets() Budgets {
-	return Budgets{
-		CallTimeout: 2 * time.Second, StepTimeout: 10 * time.Second, InvocationTimeout: 45 * time.Second,
-		Lease: time.Minute, LaterMin: 5 * time.Second, LaterMax: 5 * time.Minute,
-		CompleteBy: 24 * time.Hour, DocumentTTL: 30 * 24 * time.Hour,
-		InPlaceAttempts: 3, UndoAttempts: 400, DeadLetters: 3,
-	}
-}
-
 // LeaseMargin is added to what must remain of a lease before a call starts, and
 // to the lease's end before others count it as over: for the difference
 // between the clocks of two machines.

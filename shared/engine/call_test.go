@@ -55,7 +55,7 @@ func TestInPlaceRetries(t *testing.T) {
 // Ensure slow calls stay inside the step's time, and slow stages inside the
 // invocation's: the rest is another invocation's.
 func TestTimeRunsOut(t *testing.T) {
-	budgets := engine.DefaultBudgets()
+	budgets := enginetest.Budgets()
 	w := enginetest.New(t, single(), 1, func(c *engine.Config) { c.Budgets.InPlaceAttempts = 100 })
 	start := w.Clock.Now()
 	w.Backends.OnCall = func(engine.Attempt) *workflow.Outcome {
@@ -99,7 +99,7 @@ func TestNoCallWithoutLease(t *testing.T) {
 	}
 	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		p := w.Store.Get("t")
-		if left := p.Lease.Until.Sub(w.Clock.Now()); left < engine.DefaultBudgets().CallTimeout+engine.LeaseMargin {
+		if left := p.Lease.Until.Sub(w.Clock.Now()); left < enginetest.Budgets().CallTimeout+engine.LeaseMargin {
 			t.Errorf("call %s with %s of the lease left", req.Call.Path, left)
 		}
 		return nil
@@ -143,7 +143,7 @@ func TestCallTimeoutOfAStep(t *testing.T) {
 		d.Steps[2].CallTimeout = timeout
 		return d
 	}
-	budgets := engine.DefaultBudgets()
+	budgets := enginetest.Budgets()
 	w := enginetest.New(t, slow(8*time.Second), 1, nil)
 	got := map[string]time.Duration{}
 	var mu sync.Mutex

@@ -146,7 +146,7 @@ func TestRefusedForRoomStaysRefused(t *testing.T) {
 	}
 	w.PostBy("ada", workflow.OperationStart, "t", "op-1", workflowtest.TripBody())
 	w.Settle()
-	w.Clock.Advance(workflowtest.DuplicateWindow)
+	w.Clock.Advance(enginetest.DuplicateWindow)
 	w.PostBy("ada", workflow.OperationReschedule, "t", "op-2", json.RawMessage(`{"nights":5}`))
 	w.PostBy("ada", workflow.OperationReschedule, "t", "op-3", json.RawMessage(`{"nights":6}`))
 	w.Settle()

@@ -145,7 +145,7 @@ func TestEverythingActsWithinTheDuplicateWindow(t *testing.T) {
 	w.Step()
 	w.Backends.OnCall = nil
 	w.Settle()
-	if spent := w.Clock.Now().Sub(workflowtest.Start); spent > workflowtest.DuplicateWindow {
+	if spent := w.Clock.Now().Sub(workflowtest.Start); spent > enginetest.DuplicateWindow {
 		t.Fatalf("it took %s, longer than the window", spent)
 	}
 	p := wantState(t, w, workflow.Completed)

@@ -134,7 +134,7 @@ func TestUndoOutageWithoutEnd(t *testing.T) {
 	cancelled(t, w)
 	onUndo(w, "flight", func() *workflow.Outcome { return new(enginetest.Unavailable("down")) })
 	w.Settle()
-	want := engine.DefaultBudgets().UndoAttempts
+	want := enginetest.Budgets().UndoAttempts
 	if p := wantStateOf(t, w, "t", workflow.Stuck); p.Step("flight").UndoLaters != want {
 		t.Errorf("put off %d times, want %d", p.Step("flight").UndoLaters, want)
 	}

@@ -219,7 +219,7 @@ func (h *history) repeat(t *rapid.T) {
 		t.Skip("nothing was posted")
 	}
 	op := rapid.SampledFrom(h.posted[id]).Draw(t, "operation")
-	h.w.Clock.Advance(workflowtest.DuplicateWindow)
+	h.w.Clock.Advance(enginetest.DuplicateWindow)
 	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
 }
 

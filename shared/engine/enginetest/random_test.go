@@ -214,7 +214,7 @@ func post(w *enginetest.World) {
 			op := fmt.Sprintf("%s-op-%d", id, n)
 			w.Post(kind, id, op, body)
 			if w.Rand.IntN(4) == 0 {
-				w.Clock.Advance(workflowtest.DuplicateWindow)
+				w.Clock.Advance(enginetest.DuplicateWindow)
 				w.Post(kind, id, op, body)
 			}
 		}

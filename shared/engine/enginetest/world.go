@@ -1,5 +1,7 @@
 // Package enginetest runs Schedule, Supervise and Sweep against services, store
 // and queues in memory, on a clock that moves only on command.
+//
+// Not emulated: lock renewal.
 package enginetest
 
 import (
@@ -17,6 +19,16 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
+// Budgets are the values that the system is designed with.
+func Budgets() engine.Budgets {
+	return engine.Budgets{
+		CallTimeout: 2 * time.Second, StepTimeout: 10 * time.Second, InvocationTimeout: 45 * time.Second,
+		Lease: time.Minute, LaterMin: 5 * time.Second, LaterMax: 5 * time.Minute,
+		CompleteBy: 24 * time.Hour, DocumentTTL: 30 * 24 * time.Hour,
+		InPlaceAttempts: 3, UndoAttempts: 400, DeadLetters: 3,
+	}
+}
+
 // TB is what a World needs of a test, be it a testing.TB or a rapid.T.
 type TB interface {
 	Helper()
@@ -32,7 +44,7 @@ type World struct {
 	Gate     *workflowtest.Gate
 	Store    *workflowtest.Store
 	Outside  *workflowtest.Outside
-	Queue    *workflowtest.Queue
+	Queue    *Queue
 	Backends *Backends
 	Engine   *engine.Engine
 	Rand     *rand.Rand
@@ -57,7 +69,7 @@ func New(t TB, d *workflow.Definition, seed uint64, change func(*engine.Config))
 	w := &World{T: t, Clock: workflowtest.NewClock(), Gate: &workflowtest.Gate{}, Rand: rand.New(rand.NewPCG(seed, 0))}
 	w.Store = workflowtest.NewStore(w.Gate)
 	w.Outside = workflowtest.NewOutside(w.Gate)
-	w.Queue = workflowtest.NewQueue(w.Gate, w.Clock.Now)
+	w.Queue = NewQueue(w.Gate, w.Clock.Now)
 	w.Backends = NewBackends(w.Gate)
 	var mu sync.Mutex
 	source := rand.NewPCG(seed, 1)
@@ -66,7 +78,7 @@ func New(t TB, d *workflow.Definition, seed uint64, change func(*engine.Config))
 		Queues: map[workflow.Queue]string{
 			workflow.QueueTransactions: "deliveries-q", workflow.QueueCompensations: "compensations-q", workflow.QueueNotifications: "notifications-q",
 		},
-		Budgets: engine.DefaultBudgets(), Now: w.Clock.Now, Pause: w.Clock.Pause,
+		Budgets: Budgets(), Now: w.Clock.Now, Pause: w.Clock.Pause,
 		Random: func() uint64 {
 			mu.Lock()
 			defer mu.Unlock()
@@ -128,7 +140,7 @@ func (w *World) Step() bool {
 }
 
 // Receive handles one message, which must be receivable.
-func (w *World) Receive(d *workflowtest.Delivery) {
+func (w *World) Receive(d *Delivery) {
 	w.T.Helper()
 	d.Lock()
 	e, err := engine.Decode(d.Body)

@@ -1,4 +1,4 @@
-package workflowtest_test
+package enginetest_test
 
 import (
 	"errors"
@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
-func send(t *testing.T, q *workflowtest.Queue, id string, at time.Time) {
+func send(t *testing.T, q *enginetest.Queue, id string, at time.Time) {
 	t.Helper()
 	if err := q.Send(t.Context(), engine.Queued{Queue: "q", MessageID: id, At: at}); err != nil {
 		t.Fatal(err)
@@ -20,14 +21,14 @@ func send(t *testing.T, q *workflowtest.Queue, id string, at time.Time) {
 // window is over.
 func TestQueueDuplicates(t *testing.T) {
 	clock := workflowtest.NewClock()
-	q := workflowtest.NewQueue(nil, clock.Now)
+	q := enginetest.NewQueue(nil, clock.Now)
 	send(t, q, "a", time.Time{})
 	q.Receivable()[0].Complete()
 	send(t, q, "a", time.Time{})
 	if n := q.Len(); n != 0 {
 		t.Errorf("a repeat was taken in: %d messages", n)
 	}
-	clock.Advance(workflowtest.DuplicateWindow)
+	clock.Advance(enginetest.DuplicateWindow)
 	send(t, q, "a", time.Time{})
 	if n := q.Len(); n != 1 {
 		t.Errorf("%d messages behind the window, want 1", n)
@@ -36,13 +37,13 @@ func TestQueueDuplicates(t *testing.T) {
 
 func TestQueueSchedulesLocksAndDeadLetters(t *testing.T) {
 	clock := workflowtest.NewClock()
-	q := workflowtest.NewQueue(nil, clock.Now)
+	q := enginetest.NewQueue(nil, clock.Now)
 	send(t, q, "a", clock.Now().Add(time.Minute))
 	if len(q.Receivable()) != 0 {
 		t.Fatal("a scheduled message is there before its time")
 	}
 	clock.Advance(time.Minute)
-	for range workflowtest.MaxDeliveryCount {
+	for range enginetest.MaxDeliveryCount {
 		d := q.Receivable()[0]
 		d.Lock()
 		if len(q.Receivable()) != 0 {
@@ -59,7 +60,7 @@ func TestQueueFates(t *testing.T) {
 	clock := workflowtest.NewClock()
 	fates := []workflowtest.Fate{workflowtest.Refuse, workflowtest.Lose}
 	gate := &workflowtest.Gate{Decide: func(_ string, n int) workflowtest.Fate { return fates[n-1] }}
-	q := workflowtest.NewQueue(gate, clock.Now)
+	q := enginetest.NewQueue(gate, clock.Now)
 	for i, want := range []int{0, 1} {
 		err := q.Send(t.Context(), engine.Queued{Queue: "q", MessageID: "a"})
 		if !errors.Is(err, workflowtest.ErrFate) || q.Len() != want {

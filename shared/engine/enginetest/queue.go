@@ -1,4 +1,4 @@
-package workflowtest
+package enginetest
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
 
 // The properties of a Queue, those of the design.
@@ -21,7 +22,7 @@ const (
 // "send <MessageID>". Now is called for the time. It is safe for concurrent
 // use.
 type Queue struct {
-	Gate *Gate
+	Gate *workflowtest.Gate
 	Now  func() time.Time
 
 	mu       sync.Mutex
@@ -41,9 +42,9 @@ type Delivery struct {
 }
 
 // NewQueue returns queues without messages.
-func NewQueue(g *Gate, now func() time.Time) *Queue {
+func NewQueue(g *workflowtest.Gate, now func() time.Time) *Queue {
 	if g == nil {
-		g = &Gate{}
+		g = &workflowtest.Gate{}
 	}
 	return &Queue{Gate: g, Now: now, seen: map[string]time.Time{}}
 }
@@ -56,7 +57,7 @@ func (q *Queue) Send(ctx context.Context, messages ...engine.Queued) error {
 			return failure.New(failure.Transient, "send", m.MessageID, err)
 		}
 		fate, lost := q.Gate.Ask("send " + m.MessageID)
-		if fate != Refuse {
+		if fate != workflowtest.Refuse {
 			q.Put(m)
 		}
 		if lost != nil {
