@@ -21,8 +21,9 @@ var engines = []mutant.Mutant{
 	{
 		Name: "settled-although-not-stored", Breaks: "A message is settled although its operation could not be stored.",
 		File:   "shared/engine/handle.go",
-		Before: `return again(err), fmt.Errorf("write transaction: %w", err)`, After: "return again(err), nil",
-		Tests: in("./shared/engine"), Invariant: "accepted",
+		Before: `return again(err), fmt.Errorf("write transaction: %w", err)`,
+		After:  "if failure.Is(err, failure.Transient) {\n\t\treturn settled, nil\n\t}\n\treturn again(err), fmt.Errorf(\"write transaction: %w\", err)",
+		Tests:  in("./shared/engine"), Invariant: "accepted",
 	},
 	{
 		Name: "refused-and-forgotten", Breaks: "A message is settled although its operation, which the transaction refuses, could not be stored outside.",
