@@ -6,7 +6,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// ends are the states that a delivery may end in, whatever is broken on its
+// ends are the states that a request may end in, whatever is broken on its
 // way: faults delay, they decide nothing. But where a first step has an effect,
 // an answer may be lost before the refusal: nobody knows then that nothing was
 // done, and what would be Rejected is undone. undoRefused tells whether a fault
@@ -29,7 +29,7 @@ func ends(d workflow.Definition, s sending, undoRefused bool) []workflow.State {
 	return states
 }
 
-// checkEnds finds the deliveries that have ended as they must not. One that has
+// checkEnds finds the requests that have ended as they must not. One that has
 // not ended at all is another's to find.
 func checkEnds(d workflow.Definition, outcomes []outcome, state func(transactionID string) workflow.State, undoRefused func(transactionID string) bool) []Finding {
 	findings := []Finding{}
@@ -39,7 +39,7 @@ func checkEnds(d workflow.Definition, outcomes []outcome, state func(transaction
 			continue
 		}
 		if may := ends(d, o.sending, undoRefused(o.transactionID)); !slices.Contains(may, s) {
-			findings = append(findings, Finding{o.transactionID, "a delivery of the kind " + o.Kind.Name + " has ended " + string(s)})
+			findings = append(findings, Finding{o.transactionID, "a request of the kind " + o.Kind.Name + " has ended " + string(s)})
 		}
 	}
 	return findings

@@ -51,7 +51,7 @@ func checkRequests(x *index, f *trial.Findings) {
 	for _, r := range x.Requests {
 		id, e := r.TransactionID, x.ledger[r.TransactionID][r.OperationID]
 		first := r.Operation == workflow.OperationStart
-		if e == nil && !(first && x.delivery(id) != nil) {
+		if e == nil && !(first && x.start(id) != nil) {
 			continue
 		}
 		f.Checked++
@@ -71,9 +71,9 @@ func checkRequests(x *index, f *trial.Findings) {
 	}
 }
 
-// delivery returns what the ledger tells of a transaction's delivery: the
+// start returns what the ledger tells of the start of a transaction: the
 // operation that was carried out, or else the first; nil if it tells nothing.
-func (x *index) delivery(id string) *LedgerEntry {
+func (x *index) start(id string) *LedgerEntry {
 	var first *LedgerEntry
 	for operation, e := range trial.Sorted(x.ledger[id]) {
 		if e.Kind != workflow.OperationStart {

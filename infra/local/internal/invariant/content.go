@@ -134,7 +134,7 @@ func (x *index) checkRevision(p *workflow.Progress, f *trial.Findings) {
 }
 
 // checkRequested compares the request as it stands with what the client sent:
-// the delivery, changed by the applied reschedules in their order. It is not known
+// the first request, changed by the applied reschedules in their order. It is not known
 // if the ledger does not hold all that was applied.
 func (x *index) checkRequested(p *workflow.Progress, requests []json.RawMessage, f *trial.Findings) {
 	want := requests[len(requests)-1]
@@ -151,7 +151,7 @@ func (x *index) checkRequested(p *workflow.Progress, requests []json.RawMessage,
 // the ledger does not know is nil, and of revision 0 there is nothing.
 func (x *index) requests(p *workflow.Progress) ([]json.RawMessage, error) {
 	requests := make([]json.RawMessage, 2)
-	if first := x.delivery(p.ID); first != nil && first.Body != nil {
+	if first := x.start(p.ID); first != nil && first.Body != nil {
 		var err error
 		if requests[1], err = x.canonical(first.Kind, first.Body); err != nil {
 			return nil, fmt.Errorf("the request that was accepted: %w", err)

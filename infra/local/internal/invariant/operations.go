@@ -107,14 +107,14 @@ func checkOutcome(p *workflow.Progress, f *trial.Findings) {
 			applied[o.Kind]++
 		}
 	}
-	delivered, cancelled := applied[workflow.OperationStart], applied[workflow.OperationCancel]
+	started, cancelled := applied[workflow.OperationStart], applied[workflow.OperationCancel]
 	switch {
-	case delivered > 1:
-		f.Broken(p.ID, "delivered twice", "%d deliver operations are Applied", delivered)
-	case p.State == workflow.Completed && delivered == 0:
-		f.Broken(p.ID, "outcome", "it is Completed, but its delivery is not Applied")
-	case p.State == workflow.Rejected && delivered > 0:
-		f.Broken(p.ID, "outcome", "it is Rejected, but its delivery is Applied")
+	case started > 1:
+		f.Broken(p.ID, "started twice", "%d starts are Applied", started)
+	case p.State == workflow.Completed && started == 0:
+		f.Broken(p.ID, "outcome", "it is Completed, but its start is not Applied")
+	case p.State == workflow.Rejected && started > 0:
+		f.Broken(p.ID, "outcome", "it is Rejected, but its start is Applied")
 	case (p.State == workflow.Cancelled) != (cancelled > 0):
 		f.Broken(p.ID, "outcome", "it is %s with %d applied cancels", p.State, cancelled)
 	}

@@ -44,7 +44,7 @@ type LedgerEntry struct {
 	TransactionID string                 `json:"transactionId"`
 	OperationID   string                 `json:"operationId"`
 	Kind          workflow.OperationKind `json:"kind"`
-	// Body is what was sent: the request of a deliver, the change of a
+	// Body is what was sent: the request of a start, the change of a
 	// reschedule. Nil if the client does not know any more; then it is not
 	// compared with what is stored.
 	Body       json.RawMessage `json:"body,omitempty"`

@@ -55,7 +55,7 @@ func (x *index) story(id string) []string {
 	add := func(format string, args ...any) {
 		lines = append(lines, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")) // some parts are empty, some have line breaks
 	}
-	if e := x.delivery(id); e != nil {
+	if e := x.start(id); e != nil {
 		add("answered 202 at %s for operation %s", day(e.AcceptedAt), e.OperationID)
 	}
 	if p := x.transactions[id]; p != nil {
