@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
@@ -33,7 +34,7 @@ type App struct {
 	events    *customhandler.Events
 	readiness *readiness
 	writer    *ingest.Writer
-	gate      *gate
+	gate      *auth.Gate
 	// undeliverable is the port of that name.
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
 	functions     []function
@@ -78,7 +79,7 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 	if err != nil {
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
-	gate, err := newGate(s, logger, p.now)
+	gate, err := openGate(s, logger, p.now)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
@@ -97,7 +98,7 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 		MaxBody: maxInvocation, Concurrency: s.EventConcurrency, Observer: observer, Logger: logger,
 	})
 	app.handler = withPage(p.signals.Page, newRouter(app.functions, app.guard, app.events, observer, logger))
-	app.closers = append(app.closers, writer.Close, gate.close)
+	app.closers = append(app.closers, writer.Close, func(context.Context) error { gate.Close(); return nil })
 	return app, nil
 }
 

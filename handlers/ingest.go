@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
@@ -100,7 +103,7 @@ func (a *App) acceptOne(w http.ResponseWriter, r *http.Request,
 	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Budgets.Accept)
 	defer cancel()
 	return do(ctx, ingest.Input{
-		Caller: callerOf(ctx), TraceParent: telemetry.TraceParent(ctx), Body: canonical,
+		Caller: callerOf(r), TraceParent: telemetry.TraceParent(ctx), Body: canonical,
 	}, id, key)
 }
 
@@ -124,6 +127,17 @@ func (a *App) request(ctx context.Context, body []byte) (json.RawMessage, error)
 		return nil, err
 	}
 	return r.Canonical, a.mayOrder(ctx, r)
+}
+
+// mayOrder refuses a request on an account that isn't the caller's. Without tokens
+// nobody knows whose it is.
+func (a *App) mayOrder(ctx context.Context, r business.Request) error {
+	caller, known := auth.CallerIn(ctx)
+	claim := a.settings.Auth.AccountClaim
+	if !known || claim == "" || r.AccountField == "" || slices.Contains(caller.Accounts, r.Account) {
+		return nil
+	}
+	return problem.New(problem.Forbidden, "%s is no account of this caller's: the claim %s of its token doesn't name it", r.AccountField, claim)
 }
 
 func (a *App) change(_ context.Context, body []byte) (json.RawMessage, error) {

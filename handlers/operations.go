@@ -129,7 +129,7 @@ func (a *App) acting(act func(ctx context.Context, r *http.Request, by operate.A
 		if err != nil {
 			return err
 		}
-		by.Principal = callerOf(r.Context())
+		by.Principal = callerOf(r)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.settings.Budgets.Invocation)
 		defer cancel()
 		acted, err := act(ctx, r, by)

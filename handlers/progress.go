@@ -16,7 +16,7 @@ func (a *App) progressEndpoints() []endpoint {
 		if err != nil {
 			return err
 		}
-		view, err := a.services.progress.Get(r.Context(), id, callerOf(r.Context()))
+		view, err := a.services.progress.Get(r.Context(), id, callerOf(r))
 		if err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (a *App) progressEndpoints() []endpoint {
 		if err != nil {
 			return err
 		}
-		view, err := a.services.progress.GetOperation(r.Context(), id, operationID, callerOf(r.Context()))
+		view, err := a.services.progress.GetOperation(r.Context(), id, operationID, callerOf(r))
 		if err != nil {
 			return err
 		}

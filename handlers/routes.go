@@ -129,6 +129,27 @@ func (a *App) answeringAll(endpoints []business.Endpoint) []endpoint {
 	return out
 }
 
+// guard returns an endpoint of f behind the gate.
+func (a *App) guard(f function, endpoint http.Handler) http.Handler {
+	if f.anonymous {
+		return endpoint
+	}
+	return a.answering(func(w http.ResponseWriter, r *http.Request) error {
+		ctx, err := a.gate.Admit(w, r, f.roles, f.limited)
+		if err != nil {
+			return err
+		}
+		endpoint.ServeHTTP(w, r.WithContext(ctx))
+		return nil
+	})
+}
+
+// callerOf returns the opaque id of who calls, "" when callers have no tokens.
+func callerOf(r *http.Request) string {
+	caller, _ := auth.CallerIn(r.Context())
+	return caller.ID
+}
+
 // answering returns a handler that answers the error of fn with its problem,
 // and logs what the client is not told of a failure of the system itself.
 func (a *App) answering(fn func(w http.ResponseWriter, r *http.Request) error) http.Handler {

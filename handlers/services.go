@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/engine"
@@ -45,7 +46,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	known := ingest.Known{Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now}
 	out.ingest = ingest.New(ingest.Config{
 		Log: log, Transactions: p.transactions, Known: known,
-		Past: pastOperations(b.Workflow), Keep: s.Budgets.DocumentTTL, Now: p.now,
+		Past: b.Workflow.Past, Keep: s.Budgets.DocumentTTL, Now: p.now,
 	})
 	out.progress = ingest.NewProgress(p.transactions, p.outside, known)
 	// Limits of its own: clients who look take no place, and open no breaker, of
@@ -69,6 +70,14 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 		Lost: p.signals.Metrics.Lost, Now: p.now, Logger: logger,
 	})
 	return out, nil
+}
+
+// openGate opens what decides who may call the HTTP functions.
+func openGate(s settings.Settings, logger *slog.Logger, now func() time.Time) (*auth.Gate, error) {
+	return auth.OpenGate(auth.GateConfig{
+		Tokens: s.Auth.Mode == settings.AuthEntra, Issuer: s.Auth.Issuer, Audiences: s.Auth.Audiences, AccountsClaim: s.Auth.AccountClaim,
+		PerSecond: s.RateLimit.PerSecond, Burst: s.RateLimit.Burst, Now: now, Logger: logger,
+	})
 }
 
 // newMint returns what makes ids. Without keys it makes one that nobody else has,

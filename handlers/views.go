@@ -42,7 +42,7 @@ func (a *App) view(v business.View) func(w http.ResponseWriter, r *http.Request)
 				return p
 			}
 		}
-		transaction, err := a.services.progress.Get(r.Context(), id, callerOf(r.Context()))
+		transaction, err := a.services.progress.Get(r.Context(), id, callerOf(r))
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,8 @@
 // Package auth identifies callers, and this app to others: it checks access
 // tokens of Microsoft Entra ID, and gets the tokens for this app's own calls.
 // It also limits how many requests each caller may send (Limiter), and decides
-// to which addresses a token may go (SafeAddress).
+// to which addresses a token may go (SafeAddress). Gate is all that a request has
+// to pass.
 //
 // It checks a token's signature, with the issuer's published keys, and its
 // issuer, audience and time. App Service authentication does the same before
@@ -16,7 +17,7 @@
 // Not here: signatures other than RS256, which Entra ID uses; encrypted tokens;
 // more than one issuer.
 //
-// Reading order: verify.go (the token), keys.go (the issuer's keys),
+// Reading order: gate.go (a request), verify.go (its token), keys.go (the issuer's keys),
 // discovery.go (where they are found), tokens.go (our own tokens), fetcher.go
 // (how both are cached), limiter.go, transit.go.
 package auth
