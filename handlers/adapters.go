@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -52,23 +52,23 @@ func openAdapters(b business.Business, s settings.Settings, logger *slog.Logger,
 			err = errors.Join(err, a.close(context.Background()))
 		}
 	}()
-	var credentials credentials
+	var identities auth.Identities
 	if s.EventHubs.Used() {
-		if err := a.openEventHubs(&credentials); err != nil {
+		if err := a.openEventHubs(&identities); err != nil {
 			return nil, err
 		}
 	}
 	if s.ServiceBus.Used() {
-		if err := a.openServiceBus(&credentials); err != nil {
+		if err := a.openServiceBus(&identities); err != nil {
 			return nil, err
 		}
 	}
 	if s.CosmosDB.Used() {
-		if err := a.openCosmosDB(&credentials); err != nil {
+		if err := a.openCosmosDB(&identities); err != nil {
 			return nil, err
 		}
 	}
-	if a.tokens, err = openTokens(s, &credentials); err != nil {
+	if a.tokens, err = openTokens(s, &identities); err != nil {
 		return nil, err
 	}
 	if a.backends, err = openBackends(s, a.tokens, observed.Metrics); err != nil {
@@ -78,9 +78,9 @@ func openAdapters(b business.Business, s settings.Settings, logger *slog.Logger,
 	return a, err
 }
 
-func (a *adapters) openEventHubs(credentials *credentials) error {
+func (a *adapters) openEventHubs(identities *auth.Identities) error {
 	s := a.settings
-	credential, err := credentials.of(s.EventHubs)
+	credential, err := credentialOf(identities, s.EventHubs)
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,9 @@ func (a *adapters) openEventHubs(credentials *credentials) error {
 	return err
 }
 
-func (a *adapters) openServiceBus(credentials *credentials) error {
+func (a *adapters) openServiceBus(identities *auth.Identities) error {
 	s := a.settings
-	credential, err := credentials.of(s.ServiceBus)
+	credential, err := credentialOf(identities, s.ServiceBus)
 	if err != nil {
 		return err
 	}
@@ -107,9 +107,9 @@ func (a *adapters) openServiceBus(credentials *credentials) error {
 	return err
 }
 
-func (a *adapters) openCosmosDB(credentials *credentials) error {
+func (a *adapters) openCosmosDB(identities *auth.Identities) error {
 	s := a.settings
-	credential, err := credentials.of(s.CosmosDB)
+	credential, err := credentialOf(identities, s.CosmosDB)
 	if err != nil {
 		return err
 	}
@@ -121,16 +121,12 @@ func (a *adapters) openCosmosDB(credentials *credentials) error {
 
 // openTokens returns the tokens that go with the calls to the backends, nil if
 // none do.
-func openTokens(s settings.Settings, credentials *credentials) (*auth.Tokens, error) {
+func openTokens(s settings.Settings, identities *auth.Identities) (*auth.Tokens, error) {
 	b := s.Backends
 	if b.Audience == "" {
 		return nil, nil
 	}
-	identity := settings.Connection{ClientID: b.ClientID}
-	if b.ClientID != "" {
-		identity.Credential = "managedidentity"
-	}
-	credential, err := credentials.get(identity)
+	credential, err := identities.Credential(auth.Identity{Managed: b.ClientID != "", ClientID: b.ClientID})
 	if err != nil {
 		return nil, fmt.Errorf("credential for the backends: %w", err)
 	}
@@ -150,6 +146,22 @@ func openBackends(s settings.Settings, tokens *auth.Tokens, m *telemetry.Metrics
 	return backendclient.New(backendclient.Config{
 		Backends: b.URLs, Header: header, Token: token, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency, Metrics: m,
 	}, time.Now)
+}
+
+// checks ask the services what only they can answer.
+func (a *adapters) checks() []customhandler.Check {
+	var checks []customhandler.Check
+	s := a.settings
+	if s.EventHubs.Used() {
+		checks = append(checks, customhandler.Check{Name: "eventHubs", Ask: func(ctx context.Context) error { return messaging.ReachHub(ctx, a.eventHubs, s.EventHub) }})
+	}
+	if s.ServiceBus.Used() {
+		checks = append(checks, customhandler.Check{Name: "serviceBus", Ask: func(ctx context.Context) error { return messaging.ReachQueues(ctx, a.serviceBus, s.Queues()...) }})
+	}
+	if s.CosmosDB.Used() {
+		checks = append(checks, customhandler.Check{Name: "cosmosDB", Ask: a.database.Ping})
+	}
+	return checks
 }
 
 // close closes the connections that were opened.
@@ -179,46 +191,14 @@ func (a *adapters) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// credentials makes one credential for all connections with the same identity,
-// so that they share its tokens.
-type credentials map[settings.Connection]azcore.TokenCredential
-
-// of returns the credential of a connection, nil for a connection string.
-func (c *credentials) of(connection settings.Connection) (azcore.TokenCredential, error) {
-	if connection.ConnectionString.Set() {
+// credentialOf returns the credential of a connection, nil for a connection string.
+func credentialOf(identities *auth.Identities, c settings.Connection) (azcore.TokenCredential, error) {
+	if c.ConnectionString.Set() {
 		return nil, nil
 	}
-	credential, err := c.get(settings.Connection{Credential: connection.Credential, ClientID: connection.ClientID})
+	credential, err := identities.Credential(auth.Identity{Managed: c.Credential != "", ClientID: c.ClientID})
 	if err != nil {
-		return nil, fmt.Errorf("credential for %s: %w", connection, err)
+		return nil, fmt.Errorf("credential for %s: %w", c, err)
 	}
 	return credential, nil
-}
-
-// get returns the credential of an identity, which is a connection with nothing
-// else in it.
-func (c *credentials) get(identity settings.Connection) (azcore.TokenCredential, error) {
-	if credential, ok := (*c)[identity]; ok {
-		return credential, nil
-	}
-	credential, err := newCredential(identity)
-	if err != nil {
-		return nil, err
-	}
-	if *c == nil {
-		*c = credentials{}
-	}
-	(*c)[identity] = credential
-	return credential, nil
-}
-
-func newCredential(c settings.Connection) (azcore.TokenCredential, error) {
-	if c.Credential == "" {
-		return azidentity.NewDefaultAzureCredential(nil)
-	}
-	var options azidentity.ManagedIdentityCredentialOptions
-	if c.ClientID != "" {
-		options.ID = azidentity.ClientID(c.ClientID)
-	}
-	return azidentity.NewManagedIdentityCredential(&options)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -38,22 +39,22 @@ func TestIdentityConnections(t *testing.T) {
 }
 
 func TestOneIdentityIsOneCredential(t *testing.T) {
-	var c credentials
+	var c auth.Identities
 	hubs := settings.Connection{Address: "h", Credential: "managedidentity"}
 	bus := settings.Connection{Address: "b", Credential: "managedidentity"}
 	other := settings.Connection{Address: "b", Credential: "managedidentity", ClientID: "c"}
-	first, err := c.of(hubs)
+	first, err := credentialOf(&c, hubs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := c.of(bus)
+	second, err := credentialOf(&c, bus)
 	if err != nil || first != second {
 		t.Errorf("got another credential for the same identity, %v", err)
 	}
-	if third, err := c.of(other); err != nil || third == first {
+	if third, err := credentialOf(&c, other); err != nil || third == first {
 		t.Errorf("got the same credential for another identity, %v", err)
 	}
-	if none, err := c.of(settings.Connection{ConnectionString: settings.NewSecret("x")}); err != nil || none != nil {
+	if none, err := credentialOf(&c, settings.Connection{ConnectionString: settings.NewSecret("x")}); err != nil || none != nil {
 		t.Errorf("got %v, %v for a connection string", none, err)
 	}
 }

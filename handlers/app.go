@@ -32,7 +32,7 @@ type App struct {
 	now       func() time.Time
 	services  services
 	events    *customhandler.Events
-	readiness *readiness
+	readiness *customhandler.Readiness
 	writer    *ingest.Writer
 	gate      *auth.Gate
 	// undeliverable is the port of that name.
@@ -85,7 +85,7 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 	}
 	app := &App{
 		business: b, settings: s, logger: logger, now: p.now, services: services, writer: writer, gate: gate, undeliverable: p.undeliverable,
-		readiness: newReadiness(p.checks, p.now, logger),
+		readiness: customhandler.NewReadiness(p.checks, p.now, logger),
 	}
 	backends, err := openBackendsOf(b, s, logger, p)
 	if err != nil {
@@ -97,7 +97,7 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 		Timeout: s.Budgets.Invocation, Grace: min(answerGrace, (s.Budgets.FunctionTimeout-s.Budgets.Invocation)/2),
 		MaxBody: maxInvocation, Concurrency: s.EventConcurrency, Observer: observer, Logger: logger,
 	})
-	app.handler = withPage(p.signals.Page, newRouter(app.functions, app.guard, app.events, observer, logger))
+	app.handler = withPage(p.signals.Page, app.router(observer))
 	app.closers = append(app.closers, writer.Close, func(context.Context) error { gate.Close(); return nil })
 	return app, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
@@ -15,9 +16,8 @@ const (
 	deadLetterDescription = "DeadLetterErrorDescription"
 )
 
-// deadLetter returns the function of a queue's dead-letter sub-queue: it moves
-// the message into the quarantine and has its transaction woken.
-func (a *App) deadLetter(queue string) customhandler.EventFunc {
+// deadLetter returns the function of a queue's dead-letter sub-queue.
+func (a *App) deadLetter(queue string, handle func(context.Context, quarantine.Message) error) customhandler.EventFunc {
 	return func(ctx context.Context, i *customhandler.Invocation) error {
 		m, err := messageOf(i, queue)
 		if err != nil {
@@ -28,6 +28,18 @@ func (a *App) deadLetter(queue string) customhandler.EventFunc {
 		m.Description, _ = m.Properties[deadLetterDescription].(string)
 		a.logger.WarnContext(ctx, "dead letter", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,
 			telemetry.KeySequence, m.SequenceNumber, "reason", m.Reason)
-		return a.services.quarantine.DeadLetter(ctx, m)
+		return handle(ctx, m)
 	}
+}
+
+// deadNotice handles a dead letter of the notifications queue. A message that asks
+// for notices stands for nothing of its own: the notices are in their
+// transaction's outbox, and Sweep asks for them again. So there is nothing for
+// people to look at; what kept it from being handled has been logged with each
+// delivery. Anything else that comes here goes into the quarantine.
+func (a *App) deadNotice(ctx context.Context, m quarantine.Message) error {
+	if e, err := engine.Decode(m.Body); err == nil && e.Operation == "" {
+		return nil
+	}
+	return a.services.quarantine.KeepDead(ctx, m)
 }

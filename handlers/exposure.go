@@ -2,13 +2,10 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -33,32 +30,16 @@ func (a *App) exposed(getenv func(string) string) error {
 		var errs []error
 		for _, f := range a.functions {
 			if f.trigger == httpTrigger && !f.anonymous {
-				errs = append(errs, wantsKey(cmp.Or(getenv(rootVariable), "."), f.name))
+				open, err := customhandler.OpenToAll(cmp.Or(getenv(rootVariable), "."), f.name)
+				switch {
+				case err != nil:
+					errs = append(errs, fmt.Errorf("AUTH_MODE keys: cannot tell who checks the callers of %s: %w", f.name, err))
+				case open:
+					errs = append(errs, fmt.Errorf("AUTH_MODE keys: %s is staged for tokens and open to anyone; stage it with -auth keys", f.name))
+				}
 			}
 		}
 		return errors.Join(errs...)
-	}
-	return nil
-}
-
-// wantsKey returns an error unless the host asks callers of the function for a
-// key.
-func wantsKey(root, name string) error {
-	data, err := os.ReadFile(filepath.Join(root, name, "function.json"))
-	if err != nil {
-		return fmt.Errorf("AUTH_MODE keys: cannot tell who checks the callers of %s: %w", name, err)
-	}
-	var file struct {
-		Bindings []struct{ Type, AuthLevel string }
-	}
-	if err := json.Unmarshal(data, &file); err != nil {
-		return fmt.Errorf("AUTH_MODE keys: function.json of %s: %w", name, err)
-	}
-	for _, b := range file.Bindings {
-		// Without a level it is function (Microsoft Learn, "Azure Functions HTTP trigger").
-		if strings.EqualFold(b.Type, httpTrigger) && strings.EqualFold(b.AuthLevel, "anonymous") {
-			return fmt.Errorf("AUTH_MODE keys: %s is staged for tokens and open to anyone; stage it with -auth keys", name)
-		}
 	}
 	return nil
 }

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
-	"github.com/fabrikam/drone-delivery/shared/customhandler"
-	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/notify"
-	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
-	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
 // noticePatience is the part of an invocation's time for which a notice waits
@@ -43,35 +38,4 @@ func openReceiver(b business.Business, s settings.Settings, logger *slog.Logger)
 		URL: s.Notify.URL, Application: telemetry.Process() + " fabrikam-" + b.Name, Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
 		Concurrency: s.Notify.Concurrency, Breaker: notify.Breaker(s.Backends.Breaker), Now: time.Now, Log: logger,
 	})
-}
-
-// deadNotice is the function of the notifications queue's dead-letter sub-queue.
-// A message that asks for notices stands for nothing of its own: the notices are
-// in their transaction's outbox, and Sweep asks for them again. So there is
-// nothing for people to look at; what kept it from being handled has been logged
-// with each delivery. Anything else that comes here goes into the quarantine.
-func (a *App) deadNotice(queue string) customhandler.EventFunc {
-	return func(ctx context.Context, i *customhandler.Invocation) error {
-		m, err := messageOf(i, queue)
-		if err != nil {
-			return err
-		}
-		ctx = observe.About(ctx, quarantine.TransactionOf(m.Body), "")
-		reason, _ := m.Properties[deadLetterReason].(string)
-		description, _ := m.Properties[deadLetterDescription].(string)
-		a.logger.WarnContext(ctx, "dead letter", telemetry.KeyQueue, queue, telemetry.KeyMessage, m.MessageID,
-			telemetry.KeySequence, m.SequenceNumber, "reason", reason)
-		if e, err := engine.Decode(m.Body); err == nil && e.Operation == "" {
-			return nil
-		}
-		if reason == "" {
-			reason = quarantine.ReasonUnknown
-		}
-		entry := quarantine.Entry{
-			Source: quarantine.DeadLetterSource(queue), SequenceNumber: m.SequenceNumber, Reason: reason, Detail: description,
-			Properties: m.Properties, TransactionID: quarantine.TransactionOf(m.Body), MessageID: m.MessageID,
-		}
-		entry.SetBody(m.Body)
-		return a.services.quarantine.Keep(ctx, entry)
-	}
 }

@@ -37,13 +37,13 @@ func (a *App) operationsEndpoints() []endpoint {
 		return a.acting(func(ctx context.Context, r *http.Request, by operate.Actor) (any, error) {
 			vars := mux.Vars(r)
 			return act(ctx, vars["source"], vars["id"], by)
-		}, whoAndWhy)
+		}, operate.ReadWhy)
 	}
 	return []endpoint{
 		{http.MethodGet, transactions, a.answering(a.listTransactions)},
 		{http.MethodGet, transaction, a.answering(a.tellStory)},
-		{http.MethodPost, transaction + "/" + operate.ActRetry, onTransaction(s.Retry, whoAndWhy)},
-		{http.MethodPost, transaction + "/" + operate.ActGiveUp, onTransaction(s.GiveUp, whoAndNote)},
+		{http.MethodPost, transaction + "/" + operate.ActRetry, onTransaction(s.Retry, operate.ReadWhy)},
+		{http.MethodPost, transaction + "/" + operate.ActGiveUp, onTransaction(s.GiveUp, operate.ReadNote)},
 		{http.MethodGet, entries, a.answering(a.listEntries)},
 		{http.MethodGet, entry, a.answering(a.showEntry)},
 		{http.MethodPost, entry + "/" + string(quarantine.ActRedrive), onEntry(s.Redrive)},
@@ -149,44 +149,4 @@ func refusedAct(err error) error {
 	p := problem.New(problem.Conflict, "%s", refused.Reason)
 	p.Extensions = map[string]any{"id": refused.ID, "state": refused.State}
 	return p
-}
-
-func whoAndWhy(data []byte) (operate.Actor, error) {
-	var body struct {
-		By  *string `json:"by"`
-		Why *string `json:"why"`
-	}
-	faults, err := problem.DecodeAll(data, &body)
-	if err != nil {
-		return operate.Actor{}, err
-	}
-	return actor(faults, body.By, "/why", body.Why)
-}
-
-func whoAndNote(data []byte) (operate.Actor, error) {
-	var body struct {
-		By   *string `json:"by"`
-		Note *string `json:"note"`
-	}
-	faults, err := problem.DecodeAll(data, &body)
-	if err != nil {
-		return operate.Actor{}, err
-	}
-	return actor(faults, body.By, "/note", body.Note)
-}
-
-// actor is who acts, and why, as the body says: the function key that lets an
-// operator in names nobody. The id that a token proves is added in acting.
-func actor(faults *problem.Faults, by *string, pointer string, why *string) (operate.Actor, error) {
-	said := func(pointer string, text *string, limit int) string {
-		if text == nil {
-			text = new(string)
-		}
-		if err := operate.CheckText(*text, limit); err != nil {
-			faults.Add(pointer, "%v", err)
-		}
-		return *text
-	}
-	a := operate.Actor{By: said("/by", by, operate.MaxBy), Why: said(pointer, why, operate.MaxWhy)}
-	return a, faults.Err()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/notify"
@@ -28,7 +29,7 @@ type ports struct {
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
 	backends      engine.Backends
 	receiver      notify.Receiver // nil when nobody is to be told
-	checks        []check
+	checks        []customhandler.Check
 	signals       observe.Signals
 	now           func() time.Time
 }

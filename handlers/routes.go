@@ -1,12 +1,8 @@
 package main
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/business"
@@ -88,20 +84,20 @@ func (a *App) table() []function {
 		{name: "Supervise", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%",
 			event: a.heldBack(a.work(q.CompensationsQueue, s.engine.Supervise))},
 		{name: "DeadLetterTransactions", trigger: serviceBusTrigger, binding: "message", source: "%TRANSACTIONS_QUEUE%/$deadletterqueue",
-			event: a.heldBack(a.deadLetter(q.TransactionsQueue))},
+			event: a.heldBack(a.deadLetter(q.TransactionsQueue, s.quarantine.DeadLetter))},
 		{name: "DeadLetterCompensations", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%/$deadletterqueue",
-			event: a.heldBack(a.deadLetter(q.CompensationsQueue))},
+			event: a.heldBack(a.deadLetter(q.CompensationsQueue, s.quarantine.DeadLetter))},
 		{name: "Notify", trigger: serviceBusTrigger, binding: "message", source: "%NOTIFICATIONS_QUEUE%",
 			event: a.heldBack(a.work(q.NotificationsQueue, s.notify.Handle))},
 		{name: "DeadLetterNotifications", trigger: serviceBusTrigger, binding: "message", source: "%NOTIFICATIONS_QUEUE%/$deadletterqueue",
-			event: a.heldBack(a.deadNotice(q.NotificationsQueue))},
+			event: a.heldBack(a.deadLetter(q.NotificationsQueue, a.deadNotice))},
 		{name: "Sweep", trigger: timerTrigger, binding: "timer", source: "%SWEEP_SCHEDULE%", event: a.sweep},
 		{name: "Operations", trigger: httpTrigger, binding: "req", template: "operations/{*path}", roles: operators, limited: true,
 			endpoints: a.operationsEndpoints()},
 		{name: "Live", trigger: httpTrigger, binding: "req", template: "live", anonymous: true,
 			endpoints: []endpoint{{http.MethodGet, "live", a.answering(live)}}},
 		{name: "Ready", trigger: httpTrigger, binding: "req", template: "ready", anonymous: true,
-			endpoints: []endpoint{{http.MethodGet, "ready", a.answering(a.readiness.answer)}}},
+			endpoints: []endpoint{{http.MethodGet, "ready", a.answering(a.ready)}}},
 	}
 }
 
@@ -173,59 +169,16 @@ func (a *App) running(table []function) []function {
 	return slices.DeleteFunc(table, func(f function) bool { return !a.settings.Functions.Has(f.name) })
 }
 
-// newRouter serves the events at /<Function> and the HTTP functions below the
-// prefix, each behind its guard. What is not in the table is answered with a
-// problem. Paths are taken as they are: a redirect to a cleaned one would turn a
-// PUT into a GET.
-func newRouter(functions []function, guard func(function, http.Handler) http.Handler,
-	events *customhandler.Events, observer customhandler.Observer, logger *slog.Logger) http.Handler {
-	router := mux.NewRouter().SkipClean(true)
-	for _, f := range functions {
+// router serves the events and the HTTP functions, each behind its guard.
+func (a *App) router(observer customhandler.Observer) http.Handler {
+	router := customhandler.NewRouter(observer, a.logger)
+	for _, f := range a.functions {
 		if f.event != nil {
-			router.Path("/" + f.name).Handler(events.Handler(f.name, f.event))
+			router.Event(f.name, a.events.Handler(f.name, f.event))
 		}
-	}
-	var paths []string
-	methods := map[string]byMethod{}
-	for _, f := range functions {
 		for _, e := range f.endpoints {
-			if methods[e.path] == nil {
-				paths = append(paths, e.path)
-				methods[e.path] = byMethod{}
-			}
-			methods[e.path][e.method] = customhandler.Web(f.name, routePrefix+"/"+e.path, observer, logger, guard(f, e.handle))
+			router.Request(f.name, e.method, routePrefix+"/"+e.path, a.guard(f, e.handle))
 		}
 	}
-	for _, path := range paths {
-		router.Path(routePrefix + "/" + path).Handler(methods[path])
-	}
-	router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		problem.Write(w, r, *problem.New(problem.NotFound, "there is nothing at this path"))
-	})
 	return router
-}
-
-// byMethod are the handlers of one path, which may belong to several
-// functions.
-type byMethod map[string]http.Handler
-
-// ServeHTTP hands the request to the handler of its method. HEAD is answered as
-// GET is; the server leaves the body out.
-func (m byMethod) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	if handler, ok := m[method]; ok {
-		handler.ServeHTTP(w, r)
-		return
-	}
-	var allowed []string
-	for method := range m {
-		allowed = append(allowed, method)
-	}
-	slices.Sort(allowed)
-	list := strings.Join(allowed, ", ")
-	w.Header().Set("Allow", list)
-	problem.Write(w, r, *problem.New(problem.MethodNotAllowed, "allowed: %s", list))
 }

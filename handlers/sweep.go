@@ -32,7 +32,7 @@ func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 // drain moves what no function can be given into the quarantine.
 func (a *App) drain(ctx context.Context) error {
 	var errs []error
-	for _, queue := range []string{a.settings.TransactionsQueue, a.settings.CompensationsQueue, a.settings.NotificationsQueue} {
+	for _, queue := range a.settings.Queues() {
 		_, err := a.undeliverable(ctx, queue, a.services.quarantine.DeadLetter)
 		errs = append(errs, err)
 	}

@@ -24,12 +24,10 @@ import (
 func openTelemetry(b business.Business, s settings.Settings, logger *slog.Logger) (*observe.Telemetry, error) {
 	var credential azcore.TokenCredential
 	if s.Telemetry.OTLPScope != "" {
-		identity := settings.Connection{ClientID: s.Telemetry.OTLPClientID}
-		if identity.ClientID != "" {
-			identity.Credential = "managedidentity"
-		}
+		var identities auth.Identities
 		var err error
-		if credential, err = newCredential(identity); err != nil {
+		id := s.Telemetry.OTLPClientID
+		if credential, err = identities.Credential(auth.Identity{Managed: id != "", ClientID: id}); err != nil {
 			return nil, fmt.Errorf("credential for telemetry: %w", err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
@@ -102,7 +103,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 	w.outside = workflowtest.NewOutside(gate)
 	w.checkpoints = &checkpoints{kept: map[string]relay.Checkpoint{}}
 	w.quarantine = quarantinetest.NewMemory(gate)
-	tokens, err := openTokens(s, &credentials{})
+	tokens, err := openTokens(s, &auth.Identities{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 		},
 		producer: w.producer, reader: w.producer, sender: w.queue, backends: backends, signals: signals, now: w.now,
 		undeliverable: w.undelivered,
-		checks:        []check{{"eventHubs", w.reach}, {"serviceBus", w.reach}, {"cosmosDB", w.reach}},
+		checks:        []customhandler.Check{{Name: "eventHubs", Ask: w.reach}, {Name: "serviceBus", Ask: w.reach}, {Name: "cosmosDB", Ask: w.reach}},
 	}
 	w.receiver = &receiver{down: &w.down, heard: map[string]string{}}
 	if s.Notify.On() {

@@ -18,6 +18,6 @@
 // more than one issuer.
 //
 // Reading order: gate.go (a request), verify.go (its token), keys.go (the issuer's keys),
-// discovery.go (where they are found), tokens.go (our own tokens), fetcher.go
+// discovery.go (where they are found), identity.go and tokens.go (our own tokens), fetcher.go
 // (how both are cached), limiter.go, transit.go.
 package auth

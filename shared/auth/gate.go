@@ -17,9 +17,9 @@ import (
 // GateConfig is who may pass a gate.
 type GateConfig struct {
 	// Tokens is whether callers need one, which NewVerifier tells more of.
-	Tokens     bool
-	Issuer     string
-	Audiences  []string
+	Tokens        bool
+	Issuer        string
+	Audiences     []string
 	AccountsClaim string
 	// PerSecond and Burst are the limit of a caller; 0 a second is none.
 	PerSecond float64

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
 // The largest lengths, in characters.
@@ -44,6 +45,47 @@ func (a Actor) check(op, id string) error {
 		}
 	}
 	return nil
+}
+
+// ReadWhy returns who acts, and why, as a body says it: {by, why}. The error is a
+// *problem.Problem.
+func ReadWhy(body []byte) (Actor, error) {
+	var b struct {
+		By  *string `json:"by"`
+		Why *string `json:"why"`
+	}
+	faults, err := problem.DecodeAll(body, &b)
+	if err != nil {
+		return Actor{}, err
+	}
+	return actorOf(faults, b.By, "/why", b.Why)
+}
+
+// ReadNote is ReadWhy for {by, note}.
+func ReadNote(body []byte) (Actor, error) {
+	var b struct {
+		By   *string `json:"by"`
+		Note *string `json:"note"`
+	}
+	faults, err := problem.DecodeAll(body, &b)
+	if err != nil {
+		return Actor{}, err
+	}
+	return actorOf(faults, b.By, "/note", b.Note)
+}
+
+func actorOf(faults *problem.Faults, by *string, pointer string, why *string) (Actor, error) {
+	said := func(pointer string, text *string, limit int) string {
+		if text == nil {
+			text = new(string)
+		}
+		if err := CheckText(*text, limit); err != nil {
+			faults.Add(pointer, "%v", err)
+		}
+		return *text
+	}
+	a := Actor{By: said("/by", by, MaxBy), Why: said(pointer, why, MaxWhy)}
+	return a, faults.Err()
 }
 
 // CheckText returns what is wrong with a text that says who or why: it must have

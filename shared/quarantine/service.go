@@ -112,17 +112,22 @@ func (s *Service) Poison(ctx context.Context, m Message) error {
 // transaction, has it woken. The message is to be completed once DeadLetter
 // has succeeded; before that, everything it does can be repeated.
 func (s *Service) DeadLetter(ctx context.Context, m Message) error {
-	e := m.entry(DeadLetterSource(m.Queue))
-	if err := s.Keep(ctx, e); err != nil {
+	if err := s.KeepDead(ctx, m); err != nil {
 		return err
 	}
-	if e.TransactionID == "" || s.c.Waker == nil {
+	id := m.transaction()
+	if id == "" || s.c.Waker == nil {
 		return nil
 	}
-	if err := s.c.Waker.DeadLettered(ctx, e.TransactionID, m.Body); err != nil {
-		return fmt.Errorf("wake transaction %s after a dead letter: %w", e.TransactionID, err)
+	if err := s.c.Waker.DeadLettered(ctx, id, m.Body); err != nil {
+		return fmt.Errorf("wake transaction %s after a dead letter: %w", id, err)
 	}
 	return nil
+}
+
+// KeepDead keeps a dead-lettered message, and wakes nobody.
+func (s *Service) KeepDead(ctx context.Context, m Message) error {
+	return s.Keep(ctx, m.entry(DeadLetterSource(m.Queue)))
 }
 
 func (m Message) entry(source string) Entry {

@@ -60,6 +60,11 @@ type Settings struct {
 	LogLevel    slog.Level
 }
 
+// Queues are the names of the queues.
+func (s Settings) Queues() []string {
+	return []string{s.TransactionsQueue, s.CompensationsQueue, s.NotificationsQueue}
+}
+
 // Backends says where the steps' services are.
 type Backends struct {
 	URLs map[string]string // by backend, without a slash at the end

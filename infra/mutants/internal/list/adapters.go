@@ -99,8 +99,8 @@ var handlers = []mutant.Mutant{
 	},
 	{
 		Name: "dead-letter-only-kept", Breaks: "A dead letter is kept, and its transaction is not woken.",
-		File:   "handlers/deadletter.go",
-		Before: "return a.services.quarantine.DeadLetter(ctx, m)", After: "return a.services.quarantine.Poison(ctx, m)",
+		File:   "handlers/routes.go",
+		Before: "a.deadLetter(q.TransactionsQueue, s.quarantine.DeadLetter)", After: "a.deadLetter(q.TransactionsQueue, s.quarantine.Poison)",
 		Tests: in("./handlers"), Run: "^TestDeadLetter", Invariant: "accepted",
 	},
 }

@@ -125,7 +125,7 @@ var engines = []mutant.Mutant{
 	{
 		Name: "dead-letter-settled-too-soon", Breaks: "A dead letter is completed although its transaction could not be woken.",
 		File:   "shared/quarantine/service.go",
-		Before: `return fmt.Errorf("wake transaction %s after a dead letter: %w", e.TransactionID, err)`, After: "return nil",
+		Before: `return fmt.Errorf("wake transaction %s after a dead letter: %w", id, err)`, After: "return nil",
 		Tests: in("./shared/quarantine"),
 	},
 	{

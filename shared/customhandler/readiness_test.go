@@ -1,4 +1,4 @@
-package main
+package customhandler
 
 import (
 	"context"
@@ -15,20 +15,20 @@ func TestReadinessIsKeptForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		var failing error
-		h := newReadiness([]check{
+		h := NewReadiness([]Check{
 			{"eventHubs", func(context.Context) error { asked++; return failing }},
 			{"cosmosDB", func(context.Context) error { return nil }},
 		}, time.Now, slog.New(slog.DiscardHandler))
 		want := func(eventHubs string, times int) {
 			t.Helper()
-			got := h.ask(t.Context())
+			got, _ := h.Ask(t.Context())
 			if diff := cmp.Diff(map[string]string{"eventHubs": eventHubs, "cosmosDB": "ok"}, got); diff != "" || asked != times {
 				t.Errorf("asked %d times (want %d), (-want +got):\n%s", asked, times, diff)
 			}
 		}
 		want("ok", 1)
 		failing = errors.New("down")
-		<-time.After(checkFor - time.Millisecond)
+		<-time.After(ChecksHold - time.Millisecond)
 		want("ok", 1)
 		<-time.After(time.Millisecond)
 		want("failed", 2)
@@ -39,14 +39,14 @@ func TestReadinessIsKeptForAWhile(t *testing.T) {
 
 func TestReadinessGivesUpOnASilentService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newReadiness([]check{{"cosmosDB", func(ctx context.Context) error {
+		h := NewReadiness([]Check{{"cosmosDB", func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}}, time.Now, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the caller who is gone doesn't count
 		start := time.Now()
-		if got := h.ask(ctx); got["cosmosDB"] != "failed" || time.Since(start) != checkTime {
+		if got, ok := h.Ask(ctx); ok || got["cosmosDB"] != "failed" || time.Since(start) != checkTime {
 			t.Errorf("got %v after %v", got, time.Since(start))
 		}
 	})
