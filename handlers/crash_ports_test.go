@@ -102,8 +102,8 @@ type crashingRequests struct {
 	t *trigger
 }
 
-func (c crashingRequests) CreateIfAbsent(ctx context.Context, r ingest.Request) (ingest.Request, error) {
-	return around(c.t, "requests.CreateIfAbsent", func() (ingest.Request, error) { return c.Requests.CreateIfAbsent(ctx, r) })
+func (c crashingRequests) CreateIfAbsent(ctx context.Context, r ingest.RequestRecord) (ingest.RequestRecord, error) {
+	return around(c.t, "requests.CreateIfAbsent", func() (ingest.RequestRecord, error) { return c.Requests.CreateIfAbsent(ctx, r) })
 }
 
 type crashingOutside struct {

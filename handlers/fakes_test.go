@@ -124,10 +124,10 @@ func (s *checkpoints) Save(_ context.Context, c relay.Checkpoint, etag string) (
 type requests struct {
 	down *atomic.Bool
 	mu   sync.Mutex
-	kept map[string]ingest.Request
+	kept map[string]ingest.RequestRecord
 }
 
-func (s *requests) CreateIfAbsent(_ context.Context, r ingest.Request) (ingest.Request, error) {
+func (s *requests) CreateIfAbsent(_ context.Context, r ingest.RequestRecord) (ingest.RequestRecord, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down.Load() {
@@ -140,16 +140,16 @@ func (s *requests) CreateIfAbsent(_ context.Context, r ingest.Request) (ingest.R
 	return r, nil
 }
 
-func (s *requests) Read(_ context.Context, id string) (ingest.Request, error) {
+func (s *requests) Read(_ context.Context, id string) (ingest.RequestRecord, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down.Load() {
-		return ingest.Request{}, failure.New(failure.Transient, "read request", id, nil)
+		return ingest.RequestRecord{}, failure.New(failure.Transient, "read request", id, nil)
 	}
 	if kept, ok := s.kept[id]; ok {
 		return kept, nil
 	}
-	return ingest.Request{}, failure.New(failure.NotFound, "read request", id, nil)
+	return ingest.RequestRecord{}, failure.New(failure.NotFound, "read request", id, nil)
 }
 
 // syncBuffer is a log that many write.

@@ -99,7 +99,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 	w.producer = &hub{down: &w.down}
 	w.queue = enginetest.NewQueue(gate, w.now)
 	w.transactions = workflowtest.NewStore(gate)
-	w.requests = &requests{kept: map[string]ingest.Request{}, down: &w.down}
+	w.requests = &requests{kept: map[string]ingest.RequestRecord{}, down: &w.down}
 	w.outside = workflowtest.NewOutside(gate)
 	w.checkpoints = &checkpoints{kept: map[string]relay.Checkpoint{}}
 	w.quarantine = quarantinetest.NewMemory(gate)

@@ -18,10 +18,10 @@ func NewRequests(db *Database) *Requests { return &Requests{db.Container(Request
 
 // CreateIfAbsent stores r unless there is one with its id, and returns the
 // stored one.
-func (s *Requests) CreateIfAbsent(ctx context.Context, r ingest.Request) (ingest.Request, error) {
+func (s *Requests) CreateIfAbsent(ctx context.Context, r ingest.RequestRecord) (ingest.RequestRecord, error) {
 	doc, err := business.Encode(r, "create request", r.ID)
 	if err != nil {
-		return ingest.Request{}, err
+		return ingest.RequestRecord{}, err
 	}
 	_, err = s.c.Create(ctx, r.ID, r.ID, doc)
 	if failure.Is(err, failure.Conflict) {
@@ -31,8 +31,8 @@ func (s *Requests) CreateIfAbsent(ctx context.Context, r ingest.Request) (ingest
 }
 
 // Read returns a request.
-func (s *Requests) Read(ctx context.Context, id string) (ingest.Request, error) {
-	var r ingest.Request
+func (s *Requests) Read(ctx context.Context, id string) (ingest.RequestRecord, error) {
+	var r ingest.RequestRecord
 	doc, _, err := s.c.Read(ctx, id, id)
 	if err != nil {
 		return r, err

@@ -106,7 +106,7 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 // ofOldKey looks for what an older version kept for the same request of a key. Its
 // transaction's id was the key's, which anyone could choose in a Put: what is not
 // the same was not meant with the key.
-func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept Request, found bool, err error) {
+func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept RequestRecord, found bool, err error) {
 	id := keyID(in.Caller, key)
 	kept, err = s.c.Known.Requests.Read(ctx, id)
 	switch {
@@ -115,7 +115,7 @@ func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept Requ
 	case err != nil:
 		return kept, false, fmt.Errorf("look for request %s: %w", id, err)
 	}
-	now := Request{Operation: workflow.OperationStart, Caller: in.Caller}.under(id, in.Body)
+	now := RequestRecord{Operation: workflow.OperationStart, Caller: in.Caller}.under(id, in.Body)
 	return kept, kept.same(now), nil
 }
 
@@ -158,7 +158,7 @@ func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) 
 // the id that it was given. The delivery may be on record, whatever was asked of
 // the transaction since, or it is not, and something else that was asked of the
 // transaction was faster.
-func (s *Service) known(ctx context.Context, p *workflow.Progress, r Request, in Input) (Result, error) {
+func (s *Service) known(ctx context.Context, p *workflow.Progress, r RequestRecord, in Input) (Result, error) {
 	i := slices.IndexFunc(p.Operations, func(o workflow.OperationRecord) bool { return o.Kind == workflow.OperationStart })
 	if i < 0 {
 		return s.keepAndSend(ctx, r, in, ErrOtherContent)
@@ -183,7 +183,7 @@ func sameJSON(a, b json.RawMessage) bool {
 
 // keepAndSend keeps a request before its event is sent. other is the error for
 // one that was kept with another content.
-func (s *Service) keepAndSend(ctx context.Context, r Request, in Input, other error) (Result, error) {
+func (s *Service) keepAndSend(ctx context.Context, r RequestRecord, in Input, other error) (Result, error) {
 	kept, err := s.c.Known.Requests.CreateIfAbsent(ctx, r)
 	if err != nil {
 		return Result{}, fmt.Errorf("keep request %s: %w", r.ID, err)
@@ -195,12 +195,12 @@ func (s *Service) keepAndSend(ctx context.Context, r Request, in Input, other er
 }
 
 // request makes the record of a request that comes now.
-func (s *Service) request(id, transactionID string, kind workflow.OperationKind, in Input) (Request, error) {
+func (s *Service) request(id, transactionID string, kind workflow.OperationKind, in Input) (RequestRecord, error) {
 	operationID, err := s.c.Known.Mint.New(OperationIDs, operationOf(transactionID, in.Caller))
 	if err != nil {
-		return Request{}, fmt.Errorf("accept request: %w", err)
+		return RequestRecord{}, fmt.Errorf("accept request: %w", err)
 	}
-	return Request{
+	return RequestRecord{
 		ID: id, TransactionID: transactionID, OperationID: operationID, Operation: kind,
 		Hash: workflow.Hash(kind, transactionID, in.Body), Caller: in.Caller,
 		AcceptedAt: s.c.Now().UTC().Truncate(time.Millisecond), TTL: int(s.c.Keep / time.Second),
@@ -209,7 +209,7 @@ func (s *Service) request(id, transactionID string, kind workflow.OperationKind,
 
 // send puts the request's event into the log. A repeat has the ids and the time
 // of the first, so that its event is the same.
-func (s *Service) send(ctx context.Context, r Request, in Input, repeated bool) (Result, error) {
+func (s *Service) send(ctx context.Context, r RequestRecord, in Input, repeated bool) (Result, error) {
 	body, err := engine.Envelope{
 		Schema: engine.EnvelopeSchema, TransactionID: r.TransactionID, OperationID: r.OperationID,
 		Operation: string(r.Operation), AcceptedAt: r.AcceptedAt, Caller: r.Caller,

@@ -38,7 +38,7 @@ func TestChangeOfWhat(t *testing.T) {
 					b.transactions.documents[c.id] = c.p
 				}
 				if c.kept {
-					b.requests.kept[c.id] = Request{ID: c.id, TransactionID: c.id}
+					b.requests.kept[c.id] = RequestRecord{ID: c.id, TransactionID: c.id}
 				}
 				r, err := b.Delete(t.Context(), c.id, input(""), key)
 				if c.kind != failure.Transient {

@@ -163,7 +163,7 @@ func TestSquattedKeys(t *testing.T) {
 // the ids that it got then.
 func TestKeyOfAnOlderVersion(t *testing.T) {
 	b := newBench()
-	old := Request{
+	old := RequestRecord{
 		ID: keyID("ann", "key"), TransactionID: keyID("ann", "key"), OperationID: "o-1", Operation: workflow.OperationStart,
 		Hash: workflow.Hash(workflow.OperationStart, keyID("ann", "key"), []byte(`{"a":1}`)), Caller: "ann", AcceptedAt: noon,
 	}

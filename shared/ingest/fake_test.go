@@ -99,19 +99,19 @@ func (p *fakeProducer) sizes(partition string) []int {
 // fakeRequests keeps requests in memory. fail makes the named operation fail.
 type fakeRequests struct {
 	mu   sync.Mutex
-	kept map[string]Request
+	kept map[string]RequestRecord
 	fail map[string]error
 }
 
 func newFakeRequests() *fakeRequests {
-	return &fakeRequests{kept: map[string]Request{}, fail: map[string]error{}}
+	return &fakeRequests{kept: map[string]RequestRecord{}, fail: map[string]error{}}
 }
 
-func (f *fakeRequests) CreateIfAbsent(_ context.Context, r Request) (Request, error) {
+func (f *fakeRequests) CreateIfAbsent(_ context.Context, r RequestRecord) (RequestRecord, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.fail["create"]; err != nil {
-		return Request{}, err
+		return RequestRecord{}, err
 	}
 	if kept, ok := f.kept[r.ID]; ok {
 		return kept, nil
@@ -120,16 +120,16 @@ func (f *fakeRequests) CreateIfAbsent(_ context.Context, r Request) (Request, er
 	return r, nil
 }
 
-func (f *fakeRequests) Read(_ context.Context, id string) (Request, error) {
+func (f *fakeRequests) Read(_ context.Context, id string) (RequestRecord, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.fail["read"]; err != nil {
-		return Request{}, err
+		return RequestRecord{}, err
 	}
 	if kept, ok := f.kept[id]; ok {
 		return kept, nil
 	}
-	return Request{}, failure.New(failure.NotFound, "read request", id, nil)
+	return RequestRecord{}, failure.New(failure.NotFound, "read request", id, nil)
 }
 
 // fakeTransactions has the documents of transactions.

@@ -29,7 +29,7 @@ func TestChangeOfAnothersTransaction(t *testing.T) {
 	for name, prepare := range map[string]func(*bench){
 		"open":  func(b *bench) { b.transactions.documents["id"] = ofAnn(workflow.Running) },
 		"past":  func(b *bench) { b.transactions.documents["id"] = ofAnn(workflow.Rejected) },
-		"asked": func(b *bench) { b.requests.kept["id"] = Request{ID: "id", TransactionID: "id", Caller: "ann"} },
+		"asked": func(b *bench) { b.requests.kept["id"] = RequestRecord{ID: "id", TransactionID: "id", Caller: "ann"} },
 	} {
 		for _, caller := range []string{"bob", ""} {
 			for _, key := range []string{"", "key"} {

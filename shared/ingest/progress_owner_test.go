@@ -23,7 +23,7 @@ func TestAnothersTransactionIsNotFound(t *testing.T) {
 	of.Caller = "ann"
 	store.documents["t-1"] = of
 	store.documents["m-1"] = of
-	store.requests["put"] = Request{ID: "put", TransactionID: "put", Caller: "ann", AcceptedAt: midday}
+	store.requests["put"] = RequestRecord{ID: "put", TransactionID: "put", Caller: "ann", AcceptedAt: midday}
 	for _, caller := range []string{"bob", ""} {
 		for _, id := range []string{"t-1", "m-1", "put"} {
 			if v, err := s.Get(t.Context(), id, caller); !failure.Is(err, failure.NotFound) {

@@ -20,7 +20,7 @@ var midday = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 // stores are both stores in memory. fail makes every operation fail.
 type stores struct {
 	documents map[string]*workflow.Progress
-	requests  map[string]Request
+	requests  map[string]RequestRecord
 	outside   *workflowtest.Outside
 	fail      error
 }
@@ -37,20 +37,20 @@ func (s *stores) Read(_ context.Context, id string) (*workflow.Progress, string,
 
 type requests struct{ *stores }
 
-func (r requests) Read(_ context.Context, id string) (Request, error) {
+func (r requests) Read(_ context.Context, id string) (RequestRecord, error) {
 	if kept, ok := r.requests[id]; ok {
 		return kept, nil
 	}
-	return Request{}, failure.New(failure.NotFound, "read request", id, nil)
+	return RequestRecord{}, failure.New(failure.NotFound, "read request", id, nil)
 }
 
-func (r requests) CreateIfAbsent(context.Context, Request) (Request, error) {
-	return Request{}, errors.New("progress must not write")
+func (r requests) CreateIfAbsent(context.Context, RequestRecord) (RequestRecord, error) {
+	return RequestRecord{}, errors.New("progress must not write")
 }
 
 // newProgress has ids "m-…" minted at midday, and runs an hour later.
 func newProgress() (*Progress, *stores) {
-	s := &stores{documents: map[string]*workflow.Progress{}, requests: map[string]Request{}, outside: workflowtest.NewOutside(&workflowtest.Gate{})}
+	s := &stores{documents: map[string]*workflow.Progress{}, requests: map[string]RequestRecord{}, outside: workflowtest.NewOutside(&workflowtest.Gate{})}
 	return NewProgress(s, s.outside, Known{
 		Requests: requests{s}, Retention: 24 * time.Hour,
 		Now:  func() time.Time { return midday.Add(time.Hour) },
@@ -190,8 +190,8 @@ func TestGetWithoutADocument(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s, store := newProgress()
-			store.requests["put"] = Request{ID: "put", TransactionID: "put", AcceptedAt: midday}
-			store.requests["key"] = Request{ID: "key", TransactionID: "put", AcceptedAt: midday}
+			store.requests["put"] = RequestRecord{ID: "put", TransactionID: "put", AcceptedAt: midday}
+			store.requests["key"] = RequestRecord{ID: "key", TransactionID: "put", AcceptedAt: midday}
 			v, err := s.Get(t.Context(), c.id, "")
 			if !c.known {
 				if !failure.Is(err, failure.NotFound) {

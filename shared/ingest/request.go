@@ -8,9 +8,9 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Request is what is kept of a request that came under an id of the client's
+// RequestRecord is what is kept of a request that came under an id of the client's
 // or with an idempotency key, so that a repeat is recognized.
-type Request struct {
+type RequestRecord struct {
 	// ID is the TransactionID of a Put, and what stands for the key of another
 	// request: see KeyPrefix.
 	ID            string                 `json:"id"`
@@ -30,7 +30,7 @@ type Request struct {
 const KeyPrefix = "key:"
 
 // under returns r as the request that it would be under a transaction's id.
-func (r Request) under(transactionID string, body json.RawMessage) Request {
+func (r RequestRecord) under(transactionID string, body json.RawMessage) RequestRecord {
 	r.TransactionID, r.Hash = transactionID, workflow.Hash(r.Operation, transactionID, body)
 	return r
 }
@@ -40,14 +40,14 @@ func (r Request) under(transactionID string, body json.RawMessage) Request {
 type Requests interface {
 	// CreateIfAbsent stores r unless there is one with its id, and returns the
 	// one that is stored then. After an error either may be the case.
-	CreateIfAbsent(ctx context.Context, r Request) (stored Request, err error)
+	CreateIfAbsent(ctx context.Context, r RequestRecord) (stored RequestRecord, err error)
 	// Read returns a request. NotFound if there is none.
-	Read(ctx context.Context, id string) (Request, error)
+	Read(ctx context.Context, id string) (RequestRecord, error)
 }
 
 // same reports whether r, which was kept, stands for the same request as other.
 // Another caller's never does, whatever its content.
-func (r Request) same(other Request) bool {
+func (r RequestRecord) same(other RequestRecord) bool {
 	return r.Operation == other.Operation && r.TransactionID == other.TransactionID && r.Hash == other.Hash &&
 		workflow.Owns(r.Caller, other.Caller)
 }

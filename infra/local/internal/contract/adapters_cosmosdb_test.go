@@ -115,13 +115,13 @@ func TestAdaptersRequests(t *testing.T) {
 	ctx := t.Context()
 	_, err := s.Read(ctx, "t-1")
 	adaptersKind(t, "read of none", err, failure.NotFound)
-	first := ingest.Request{
+	first := ingest.RequestRecord{
 		ID: "t-1", TransactionID: "t-1", OperationID: "o-1", Operation: workflow.OperationStart,
 		Hash: "h", Caller: "ann", AcceptedAt: time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC),
 	}
 	second := first
 	second.OperationID, second.Hash = "o-2", "other"
-	for _, r := range []ingest.Request{first, second} {
+	for _, r := range []ingest.RequestRecord{first, second} {
 		kept, err := s.CreateIfAbsent(ctx, r)
 		if diff := cmp.Diff(first, kept); err != nil || diff != "" {
 			t.Errorf("create of %s: %v, kept (-want +got):\n%s", r.OperationID, err, diff)
@@ -159,7 +159,7 @@ func TestAdaptersOutsideOperations(t *testing.T) {
 	_, err = requests.Read(ctx, "o-9") // an id that a client may take
 	adaptersKind(t, "read of a request with that id", err, failure.NotFound)
 	r, err := requests.Read(ctx, first.ID) // its fields are those of a request
-	if want := (ingest.Request{
+	if want := (ingest.RequestRecord{
 		ID: first.ID, TransactionID: "t-9", OperationID: "o-9", Operation: workflow.OperationCancel, Hash: "h", Caller: "ann", AcceptedAt: at.Time, TTL: 3600,
 	}); err != nil || !cmp.Equal(want, r) {
 		t.Errorf("as a request: %v, %s", err, cmp.Diff(want, r))

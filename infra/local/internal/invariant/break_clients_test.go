@@ -57,7 +57,7 @@ var ofClients = []breakage{
 	{"unanswered", "open", "unanswered", "", progress("unanswered", func(p *workflow.Progress) { p.State = workflow.Compensating })},
 	{"requests", "request", "keyed", "answer", func(s *scene) { kept(s, "keyed").OperationID = "another" }},
 	{"requests", "request", "cancelled-first", "answer of one that was not carried out", func(s *scene) {
-		s.Requests = append(s.Requests, ingest.Request{ID: "cancelled-first", TransactionID: "cancelled-first", OperationID: "another", Operation: workflow.OperationStart})
+		s.Requests = append(s.Requests, ingest.RequestRecord{ID: "cancelled-first", TransactionID: "cancelled-first", OperationID: "another", Operation: workflow.OperationStart})
 	}},
 	{"requests", "request", "keyed", "content", func(s *scene) { kept(s, "keyed").Hash = "another" }},
 	{"requests", "request", "keyed", "content, and a repeat of which nobody knows it", func(s *scene) {

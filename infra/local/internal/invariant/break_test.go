@@ -22,8 +22,8 @@ func transaction(s *scene, id string) *workflow.Progress {
 	return found(s.Transactions, func(p *workflow.Progress) bool { return p.ID == id })
 }
 
-func kept(s *scene, id string) *ingest.Request {
-	return found(s.Requests, func(r *ingest.Request) bool { return r.ID == id })
+func kept(s *scene, id string) *ingest.RequestRecord {
+	return found(s.Requests, func(r *ingest.RequestRecord) bool { return r.ID == id })
 }
 
 func recordOf[T any](all []record.Record[T], id string) *record.Record[T] {

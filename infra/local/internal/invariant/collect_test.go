@@ -113,7 +113,7 @@ func (s *services) write(snapshot invariant.Scene) {
 		return err
 	})
 	requests := cosmosdb.NewRequests(s.db)
-	store(s.T, snapshot.Requests, func(ctx context.Context, r ingest.Request) error {
+	store(s.T, snapshot.Requests, func(ctx context.Context, r ingest.RequestRecord) error {
 		_, err := requests.CreateIfAbsent(ctx, r)
 		return err
 	})
@@ -180,7 +180,7 @@ func sameSnapshot(t *testing.T, want invariant.Scene, collected invariant.Snapsh
 		s.Now, s.Ledger, s.Poison, s.UndoRefused, s.Notifications = time.Time{}, nil, nil, nil, false
 		s.Documents = nil // see checkDocuments
 		by(s.Transactions, func(p workflow.Progress) string { return p.ID })
-		by(s.Requests, func(r ingest.Request) string { return r.ID })
+		by(s.Requests, func(r ingest.RequestRecord) string { return r.ID })
 		by(s.Outside, func(o workflow.OutsideOperation) string { return o.ID })
 		by(s.Quarantine, func(e quarantine.Entry) string { return e.ID })
 		by(s.Accounts, func(a account.Account) string { return a.ID })
@@ -233,7 +233,7 @@ func TestCollect(t *testing.T) {
 	s := startServices(t)
 	want := invariant.Valid(t)
 	for n := range requests {
-		want.Requests = append(want.Requests, ingest.Request{ID: fmt.Sprintf("r-%04d", n), TransactionID: "none", Operation: workflow.OperationCancel})
+		want.Requests = append(want.Requests, ingest.RequestRecord{ID: fmt.Sprintf("r-%04d", n), TransactionID: "none", Operation: workflow.OperationCancel})
 	}
 	s.write(want)
 	checkpoints := s.db.Container(cosmosdb.CheckpointsContainer)

@@ -65,10 +65,10 @@ func (w *world) oneAfterTheOther() {
 	w.Settle()
 	keyed := w.deliver("keyed", nil)
 	request := w.snapshot.Ledger[len(w.snapshot.Ledger)-1].Body
-	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
+	w.snapshot.Requests = append(w.snapshot.Requests, ingest.RequestRecord{
 		ID: "keyed", TransactionID: "keyed", OperationID: keyed, Operation: workflow.OperationStart,
 		Hash: workflow.Hash(workflow.OperationStart, "keyed", request), AcceptedAt: w.Clock.Now(),
-	}, ingest.Request{ID: "never-answered", TransactionID: "never-answered", Operation: workflow.OperationStart})
+	}, ingest.RequestRecord{ID: "never-answered", TransactionID: "never-answered", Operation: workflow.OperationStart})
 	var lost sync.Map
 	w.lost = func(r engine.Attempt) bool {
 		_, before := lost.LoadOrStore(r.Call.Method+r.Call.Path, true)
@@ -145,7 +145,7 @@ func (w *world) changes() {
 	cancelled := w.accept(workflow.OperationCancel, "cancelled", nil)
 	w.accept(workflow.OperationCancel, "cancelled", nil)
 	w.Settle()
-	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
+	w.snapshot.Requests = append(w.snapshot.Requests, ingest.RequestRecord{
 		ID: ingest.KeyPrefix + "of-cancelled", TransactionID: "cancelled", OperationID: cancelled, Operation: workflow.OperationCancel,
 		Hash: workflow.Hash(workflow.OperationCancel, "cancelled", nil), AcceptedAt: w.Clock.Now(),
 	})
@@ -153,7 +153,7 @@ func (w *world) changes() {
 	moved := w.accept(workflow.OperationReschedule, "moved", delivery.Change{DropOff: &delivery.Location{Latitude: 47.63, Longitude: -122.3}})
 	w.Settle()
 	request := w.snapshot.Ledger[len(w.snapshot.Ledger)-1].Body
-	w.snapshot.Requests = append(w.snapshot.Requests, ingest.Request{
+	w.snapshot.Requests = append(w.snapshot.Requests, ingest.RequestRecord{
 		ID: ingest.KeyPrefix + "of-moved", TransactionID: "moved", OperationID: moved, Operation: workflow.OperationReschedule,
 		Hash: workflow.Hash(workflow.OperationReschedule, "moved", request), AcceptedAt: w.Clock.Now(),
 	})

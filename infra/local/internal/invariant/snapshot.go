@@ -17,7 +17,7 @@ import (
 type Snapshot struct {
 	// Stored is what is stored of the transactions and of the business.
 	trial.Stored
-	Requests   []ingest.Request
+	Requests   []ingest.RequestRecord
 	Outside    []workflow.OutsideOperation // stored beside the requests
 	Quarantine []quarantine.Entry
 	Queues     []Queue

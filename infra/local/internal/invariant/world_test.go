@@ -208,7 +208,7 @@ func (w *world) collect() scene {
 	s.Queues = []Queue{{Name: "deliveries"}, {Name: "compensations", Scheduled: 3}}
 	s.Documents = slices.Concat(
 		measured(cosmosdb.TransactionsContainer, s.Transactions, func(p *workflow.Progress) string { return p.ID }),
-		measured(cosmosdb.RequestsContainer, s.Requests, func(r *ingest.Request) string { return r.ID }),
+		measured(cosmosdb.RequestsContainer, s.Requests, func(r *ingest.RequestRecord) string { return r.ID }),
 		measured(cosmosdb.RequestsContainer, s.Outside, func(o *workflow.OutsideOperation) string { return o.ID }),
 		measured(cosmosdb.QuarantineContainer, s.Quarantine, func(e *quarantine.Entry) string { return e.ID }),
 		measured(delivery.AccountsContainer, s.Accounts, func(a *account.Account) string { return a.ID }),
