@@ -1,9 +1,9 @@
 package cosmos
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,7 +27,9 @@ type call struct {
 }
 
 func (c *call) readBody() error {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, c.Body, maxBodyBytes))
+	size := max(0, min(c.ContentLength, maxBodyBytes))
+	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // which is not copied as it grows
+	_, err := body.ReadFrom(http.MaxBytesReader(nil, c.Body, maxBodyBytes))
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return errTooLarge()
@@ -35,7 +37,7 @@ func (c *call) readBody() error {
 	if err != nil {
 		return badRequest("The request body could not be read.")
 	}
-	c.body = body
+	c.body = body.Bytes()
 	return nil
 }
 

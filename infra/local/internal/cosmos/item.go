@@ -52,6 +52,7 @@ type draft struct {
 	key   itemKey
 	ttl   int64
 	value sql.Value
+	size  int // of the text in the request; 0 if it is not known
 }
 
 // newDraft reads and checks a document for the container.
@@ -63,7 +64,9 @@ func newDraft(c *container, body []byte) (draft, error) {
 	if err != nil || v.Kind() != sql.Object {
 		return draft{}, badRequest("The input content is invalid because it is not a JSON object: %v", err)
 	}
-	return checkDraft(c, v)
+	d, err := checkDraft(c, v)
+	d.size = len(body)
+	return d, err
 }
 
 func checkDraft(c *container, v sql.Value) (draft, error) {
@@ -88,6 +91,8 @@ func checkDraft(c *container, v sql.Value) (draft, error) {
 	d.key.partition = partition
 	if _, rest, found := strings.Cut(partition, d.key.id); found && len(rest) == 1 {
 		d.key.id = partition[1 : len(partition)-1] // one text in memory for both
+	} else {
+		d.key.id = strings.Clone(d.key.id)
 	}
 	if ttl := v.Member("ttl"); ttl.Kind() != sql.Undefined {
 		seconds, ok := parseTTL(ttl)
@@ -105,6 +110,9 @@ func parseTTL(v sql.Value) (int64, bool) {
 	return seconds, ok && (seconds == -1 || seconds > 0 && seconds <= 1<<31-1)
 }
 
+// ownProperties is about how long the service's own properties are, in bytes.
+const ownProperties = 256
+
 // store makes the version of the item that the draft becomes, and its text.
 func (d draft) store(c *container, sequence uint64, now int64) (*item, []byte, error) {
 	etag := newETag()
@@ -116,7 +124,7 @@ func (d draft) store(c *container, sequence uint64, now int64) (*item, []byte, e
 		text("_attachments", "attachments/"),
 		integer("_ts", now),
 	)
-	text := sql.AppendJSON(nil, v)
+	text := sql.AppendJSON(make([]byte, 0, d.size+ownProperties), v)
 	if len(text) > maxItemBytes {
 		return nil, nil, errTooLarge()
 	}
@@ -133,7 +141,7 @@ func (d draft) item(c *container, sequence uint64, etag string, modified int64, 
 	}
 	for n, path := range c.indexed {
 		if v := d.value.At(path...); v.Kind() < sql.Array {
-			i.terms[n] = v
+			i.terms[n] = v.Detached()
 		}
 	}
 	return i
@@ -150,7 +158,7 @@ func loadItem(c *container, sequence uint64, text []byte) (*item, error) {
 		return nil, err
 	}
 	modified, _ := v.Member("_ts").Integer()
-	return d.item(c, sequence, v.Member("_etag").Text(), modified, len(text)), nil
+	return d.item(c, sequence, strings.Clone(v.Member("_etag").Text()), modified, len(text)), nil
 }
 
 // newETag makes the tag of a new version, in the quotes that are part of it.

@@ -72,7 +72,7 @@ func Compare(a, b Value) int {
 func compareComposite(a, b Value) int {
 	for i := range min(a.Len(), b.Len()) {
 		if a.kind == Object {
-			if c := strings.Compare(a.sub.names[i], b.sub.names[i]); c != 0 {
+			if c := strings.Compare(a.parts().names[i], b.parts().names[i]); c != 0 {
 				return c
 			}
 		}

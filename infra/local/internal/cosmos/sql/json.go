@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,12 +16,13 @@ import (
 const MaxDepth = 128
 
 // Decode reads one JSON text. Numbers keep their source text, members keep their
-// order; of members with the same name the last one counts.
+// order; of members with the same name the last one counts. The value may share
+// the memory of one copy of the text: Detached parts with it.
 func Decode(data []byte) (Value, error) {
 	if !json.Valid(data) {
 		return Value{}, fmt.Errorf("decode JSON: %w", syntaxError(data))
 	}
-	d := decoder{data: data}
+	d := decoder{data: string(data), all: !utf8.Valid(data)}
 	v, err := d.value(0)
 	if err != nil {
 		return Value{}, fmt.Errorf("decode JSON at byte %d: %w", d.at, err)
@@ -43,8 +45,9 @@ func syntaxError(data []byte) error {
 // at the first byte of each value only. (json.Decoder's tokens cost several
 // times as much, and every write is decoded.)
 type decoder struct {
-	data []byte
+	data string
 	at   int
+	all  bool // decode what is nested, too: the text is not canonical
 }
 
 // next skips white space, commas and colons, and returns the byte behind them.
@@ -77,20 +80,27 @@ func (d *decoder) value(depth int) (Value, error) {
 		if depth >= MaxDepth {
 			return Value{}, fmt.Errorf("nested deeper than %d levels", MaxDepth)
 		}
+		kind := Object
 		if d.data[d.at] == '[' {
-			return d.array(depth + 1)
+			kind = Array
 		}
-		return d.object(depth + 1)
+		if start := d.at; depth > 0 && !d.all {
+			if d.skip(depth) {
+				return Value{kind: kind, sub: &composite{source: d.data[start:d.at]}}, nil
+			}
+			d.at = start
+		}
+		c := &composite{}
+		err := d.members(kind, c, depth+1)
+		return Value{kind: kind, sub: c}, err
 	}
 	return d.number()
 }
 
 func (d *decoder) number() (Value, error) {
 	start := d.at
-	for d.at < len(d.data) && strings.IndexByte("+-.0123456789eE", d.data[d.at]) >= 0 {
-		d.at++
-	}
-	text := string(d.data[start:d.at])
+	d.at += numberLength(d.data[start:])
+	text := d.data[start:d.at]
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return Value{}, fmt.Errorf("number %s: %w", text, err)
@@ -98,74 +108,147 @@ func (d *decoder) number() (Value, error) {
 	return Value{kind: Number, num: f, text: text}, nil
 }
 
-// text reads a string, whose first quote is next.
-func (d *decoder) text() (string, error) {
-	start := d.at
-	escaped := false
-	for d.at++; d.data[d.at] != '"'; d.at++ {
-		if d.data[d.at] == '\\' {
-			escaped = true
-			d.at++
+// numberLength is the length of the number that the text begins with.
+func numberLength(text string) int {
+	for i := range len(text) {
+		if c := text[i]; (c < '0' || c > '9') && strings.IndexByte("+-.eE", c) < 0 {
+			return i
 		}
 	}
-	d.at++
-	if inner := d.data[start+1 : d.at-1]; !escaped && utf8.Valid(inner) {
-		return string(inner), nil
+	return len(text)
+}
+
+// text reads a string, whose first quote is next.
+func (d *decoder) text() (string, error) {
+	inner := d.data[d.at+1:]
+	end := strings.IndexByte(inner, '"')
+	if !d.all && strings.IndexByte(inner[:end], '\\') < 0 {
+		d.at += end + 2
+		return inner[:end], nil
 	}
+	start := d.at
+	d.skipText()
 	var text string
-	err := json.Unmarshal(d.data[start:d.at], &text)
+	err := json.Unmarshal([]byte(d.data[start:d.at]), &text)
 	return text, err
 }
 
-func (d *decoder) array(depth int) (Value, error) {
-	var c composite
-	for d.at++; d.next() != ']'; {
-		v, err := d.value(depth)
-		if err != nil {
-			return Value{}, err
+// skipText moves behind the string whose first quote is next.
+func (d *decoder) skipText() {
+	for d.at++; ; {
+		end := strings.IndexByte(d.data[d.at:], '"')
+		escape := strings.IndexByte(d.data[d.at:d.at+end], '\\')
+		if escape < 0 {
+			d.at += end + 1
+			return
 		}
-		c.values = append(c.values, v)
+		d.at += escape + 2
 	}
-	d.at++
-	return Value{kind: Array, sub: &c}, nil
+}
+
+// skip moves behind an array or object and reports whether its text can stand for
+// it: no white space, no \u, which may be half a character, no number out of range,
+// no nesting that is too deep. (A name that is there twice stays so; who reads it takes the last.)
+func (d *decoder) skip(depth int) bool {
+	for outer := depth; ; {
+		switch c := d.data[d.at]; c {
+		case '"':
+			start := d.at
+			if d.skipText(); strings.Contains(d.data[start:d.at], `\u`) {
+				return false
+			}
+		case '[', '{':
+			if depth++; depth > MaxDepth {
+				return false
+			}
+			d.at++
+		case ']', '}':
+			d.at++
+			if depth--; depth == outer {
+				return true
+			}
+		case ' ', '\t', '\r', '\n':
+			return false
+		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			n := numberLength(d.data[d.at:])
+			if text := d.data[d.at : d.at+n]; n > plainDigits || strings.ContainsAny(text, "eE") {
+				if _, err := strconv.ParseFloat(text, 64); err != nil {
+					return false
+				}
+			}
+			d.at += n
+		default:
+			d.at++
+		}
+	}
+}
+
+// plainDigits is the length up to which a number without an exponent is in range.
+const plainDigits = 300
+
+// decode makes the parts from the source, which skip has found to be canonical.
+func (c *composite) decode() {
+	d := decoder{data: c.source}
+	kind := Object
+	if c.source[0] == '[' {
+		kind = Array
+	}
+	if err := d.members(kind, c, 1); err != nil {
+		panic(fmt.Sprintf("decode %s: %v", c.source, err)) // unreachable: nothing in it can be refused
+	}
 }
 
 // indexFrom is the number of members from which on an index finds duplicates.
 const indexFrom = 16
 
-func (d *decoder) object(depth int) (Value, error) {
-	o := ObjectValue()
+// usualMembers is for how many members there is room from the start.
+const usualMembers = 8
+
+// members reads the parts of an array or object, whose bracket is next.
+func (d *decoder) members(kind Kind, c *composite, depth int) error {
 	var index map[string]int
-	for d.at++; d.next() != '}'; {
-		name, err := d.text()
-		if err != nil {
-			return Value{}, err
+	for d.at++; ; {
+		if end := d.next(); end == ']' || end == '}' {
+			d.at++
+			return nil
+		}
+		var name string
+		var err error
+		if kind == Object {
+			if name, err = d.text(); err != nil {
+				return err
+			}
 		}
 		v, err := d.value(depth)
 		if err != nil {
-			return Value{}, err
+			return err
+		}
+		if kind == Array {
+			c.values = append(c.values, v)
+			continue
 		}
 		i, found := index[name]
 		if index == nil {
-			i = o.position(name)
+			i = slices.Index(c.names, name)
 			found = i >= 0
 		}
 		if found {
-			o.sub.values[i] = v
+			c.values[i] = v
 			continue
 		}
-		o.sub.names, o.sub.values = append(o.sub.names, name), append(o.sub.values, v)
+		if c.names == nil {
+			c.names, c.values = make([]string, 0, usualMembers), make([]Value, 0, usualMembers)
+		}
+		c.names, c.values = append(c.names, name), append(c.values, v)
 		if index != nil {
-			index[name] = o.Len() - 1
-		} else if o.Len() == indexFrom {
+			index[name] = len(c.names) - 1
+		} else if len(c.names) == indexFrom {
 			index = make(map[string]int, 2*indexFrom)
-			for i, n := range o.sub.names {
+			for i, n := range c.names {
 				index[n] = i
 			}
 		}
 	}
-	d.at++
-	return o, nil
 }
 
 // AppendJSON appends the JSON text of v to dst, without white space. Undefined
@@ -184,6 +267,9 @@ func AppendJSON(dst []byte, v Value) []byte {
 	case String:
 		return appendString(dst, v.text)
 	case Array:
+		if v.sub.source != "" {
+			return append(dst, v.sub.source...)
+		}
 		dst = append(dst, '[')
 		for i, e := range v.sub.values {
 			if i > 0 {
@@ -196,6 +282,9 @@ func AppendJSON(dst []byte, v Value) []byte {
 		}
 		return append(dst, ']')
 	case Object:
+		if v.sub.source != "" {
+			return append(dst, v.sub.source...)
+		}
 		return appendObject(dst, v)
 	}
 	return dst

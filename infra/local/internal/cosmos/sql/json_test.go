@@ -2,6 +2,7 @@ package sql
 
 import (
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -85,6 +86,77 @@ func TestCanonical(t *testing.T) {
 	if got != want {
 		t.Errorf("equal values have the canonical texts %s and %s", got, want)
 	}
+}
+
+// Ensure that what is nested is the same whether or not it was looked into, and that
+// what can't stand as it is written doesn't.
+func TestNestedValues(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":{"b":[1,{"c":"x"}]},"d":[]}`:            ``,
+		`{"a":{"b": 1}}`:                              `{"a":{"b":1}}`,
+		`{"a":[1, 2],"b":[{"c":[3,4]}]}`:              `{"a":[1,2],"b":[{"c":[3,4]}]}`,
+		`{"a":{"b":"\u00fc\/"}}`:                      `{"a":{"b":"ü/"}}`,
+		`{"a":{"b":"\"x\\"},"c":["\\"]}`:              ``,
+		`{"a":["\ud83d"]}`:                            "{\"a\":[\"\ufffd\"]}",
+		"{\"a\":[\"\xff\"]}":                          "{\"a\":[\"\ufffd\"]}",
+		`{"a":[true,false,null,-0,1.50,1e3,"e","]"]}`: ``,
+		`{"a":[true,false,null,-0,1.50,"e","]}{["]}`:  ``,
+	} {
+		if want == "" {
+			want = text
+		}
+		v := decode(t, text)
+		if got := string(AppendJSON(nil, v)); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+		var rebuild func(Value) Value
+		rebuild = func(v Value) Value { // by looking at everything
+			var fields []Field
+			var elements []Value
+			for name, member := range v.Members() {
+				fields = append(fields, Field{name, rebuild(member)})
+			}
+			switch v.Kind() {
+			case Object:
+				return ObjectValue(fields...)
+			case Array:
+				for i := range v.Len() {
+					elements = append(elements, rebuild(v.Index(i)))
+				}
+				return ArrayValue(elements...)
+			}
+			return v
+		}
+		if got := string(AppendJSON(nil, rebuild(v))); got != want {
+			t.Errorf("%q looked into is %q, want %q", text, got, want)
+		}
+		if got := string(AppendJSON(nil, v)); got != want {
+			t.Errorf("%q became %q once looked into", text, got)
+		}
+	}
+	for _, nested := range []string{`1e999`, `-1E400`, strings.Repeat("9", 400), strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth)} {
+		if v, err := Decode([]byte(`{"a":[` + nested + `]}`)); err == nil {
+			t.Errorf("%s decoded to %s", nested, AppendJSON(nil, v))
+		}
+	}
+	v := decode(t, `{"a":{"b":1,"b":2}}`)
+	if got := v.At("a", "b").Float(); got != 2 || v.Member("a").Len() != 1 {
+		t.Errorf("of equal names the value is %v of %d", got, v.Member("a").Len())
+	}
+}
+
+// Ensure that several goroutines may look into one value at once.
+func TestNestedValuesTogether(t *testing.T) {
+	v := decode(t, `{"a":{"b":[1,{"c":"x"}]}}`)
+	var looking sync.WaitGroup
+	for range 8 {
+		looking.Go(func() {
+			if got := v.At("a", "b").Index(1).Member("c").Text(); got != "x" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+	looking.Wait()
 }
 
 // Ensure that any bytes are refused or become a value that is the same after

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 )
 
 // Kind is the type of a Value. The order of the constants is the order in which
@@ -30,9 +32,21 @@ type Value struct {
 	sub  *composite // an Array or Object
 }
 
+// A composite has its text, its parts or both. Most of what is stored and read is
+// never looked into: the parts are made when somebody asks.
 type composite struct {
+	source string // canonical: AppendJSON appends it; "" if it was never text
+	open   sync.Once
 	names  []string // of an Object, parallel to values
 	values []Value
+}
+
+// parts returns what v consists of, nil if it is neither array nor object.
+func (v Value) parts() *composite {
+	if v.sub != nil && v.sub.source != "" {
+		v.sub.open.Do(v.sub.decode)
+	}
+	return v.sub
 }
 
 // NullValue is the JSON null.
@@ -78,6 +92,13 @@ func ObjectValue(fields ...Field) Value {
 	return Value{kind: Object, sub: c}
 }
 
+// Detached is v with memory of its own, for a value that outlives the text it was
+// decoded from. Only for what is neither array nor object.
+func (v Value) Detached() Value {
+	v.text = strings.Clone(v.text)
+	return v
+}
+
 // Kind tells the type of v.
 func (v Value) Kind() Kind { return v.kind }
 
@@ -114,12 +135,12 @@ func (v Value) Len() int {
 	if v.sub == nil {
 		return 0
 	}
-	return len(v.sub.values)
+	return len(v.parts().values)
 }
 
 // Index is the i-th element of an array or member of an object, or Undefined.
 func (v Value) Index(i int) Value {
-	if v.sub == nil || i < 0 || i >= len(v.sub.values) {
+	if i < 0 || i >= v.Len() {
 		return Value{}
 	}
 	return v.sub.values[i]
@@ -139,8 +160,9 @@ func (v Value) Members() iter.Seq2[string, Value] {
 		if v.kind != Object {
 			return
 		}
-		for i, name := range v.sub.names {
-			if !yield(name, v.sub.values[i]) {
+		c := v.parts()
+		for i, name := range c.names {
+			if !yield(name, c.values[i]) {
 				return
 			}
 		}
@@ -194,12 +216,7 @@ func (v Value) position(name string) int {
 	if v.kind != Object {
 		return -1
 	}
-	for i, n := range v.sub.names {
-		if n == name {
-			return i
-		}
-	}
-	return -1
+	return slices.Index(v.parts().names, name)
 }
 
 func (v Value) numberText() string {
