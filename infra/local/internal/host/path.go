@@ -14,6 +14,9 @@ import (
 // false for a path with %00, which is refused.
 // (ASP.NET Core, UrlDecoder and PathNormalizer; run with 4.1037.)
 func hostPath(escaped string) (text string, ok bool) {
+	if !strings.Contains(escaped, "%") && !hasDots(escaped) {
+		return escaped, true
+	}
 	var b strings.Builder
 	for rest := escaped; rest != ""; {
 		char, width := unescaped(rest)

@@ -29,14 +29,22 @@ type retryBroken struct {
 }
 
 func (t *retryBroken) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := &untouched{ReadCloser: r.Body}
+	resp, err := t.send(r, body)
+	if err == nil {
+		return resp, nil
+	}
+	return t.repeat(r, body, err)
+}
+
+// repeat goes on after the first try, which has failed.
+func (t *retryBroken) repeat(r *http.Request, body *untouched, broken error) (*http.Response, error) {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	defer context.AfterFunc(t.host.listening, stop)() // a host that stops tries no more
-	body := &untouched{ReadCloser: r.Body}
-	var broken error
 	reached := false
 	for try, wait := 1, proxyWaitMin; ; try, wait = try+1, min(2*wait, proxyWaitMax) {
-		if !body.read.Load() {
+		if try > 1 && !body.read.Load() {
 			resp, err := t.send(r, body) // with its own context, which its answer keeps
 			if err == nil {
 				return resp, nil

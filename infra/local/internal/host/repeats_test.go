@@ -11,14 +11,14 @@ import (
 // Ensure a batch that fails by itself is taken where one comes in time, and that
 // attempts are withheld only after that.
 func TestRepeatsAwait(t *testing.T) {
-	const patience = 3 * time.Second
+	const patience = 2500 * time.Millisecond // between two attempts, so that neither is due at its end
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
 			fails, want time.Duration // since the wait began
 		}{
 			"it fails already": {0, 0},
 			"it fails in time": {2 * time.Second, 2 * time.Second},
-			"it is made to":    {time.Hour, patience},
+			"it is made to":    {time.Hour, 3 * time.Second},
 		} {
 			var r repeats
 			begun := time.Now()

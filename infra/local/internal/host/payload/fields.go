@@ -1,7 +1,6 @@
 package payload
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
@@ -47,25 +46,35 @@ func (f *Fields) Get(name string) json.RawMessage {
 // Len is the number of fields.
 func (f *Fields) Len() int { return len(f.list) }
 
-// MarshalJSON writes the fields in order. It writes them by hand so that the
-// encoder doesn't escape once more what is encoded already.
-func (f Fields) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+// append appends the fields in order as a JSON object. It writes them by hand: an
+// encoder would compact what is encoded already, and escape it once more.
+func (f *Fields) append(dst []byte) ([]byte, error) {
+	dst = append(dst, '{')
 	for i, e := range f.list {
 		if i > 0 {
-			b.WriteByte(',')
+			dst = append(dst, ',')
 		}
-		name, err := marshal(e.name)
-		if err != nil {
-			return nil, err
+		if plain(e.name) {
+			dst = append(append(append(dst, '"'), e.name...), '"')
+		} else {
+			name, err := marshal(e.name)
+			if err != nil {
+				return nil, err
+			}
+			dst = append(dst, name...)
 		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(e.value)
+		dst = append(append(dst, ':'), e.value...)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(dst, '}'), nil
+}
+
+// size is about how long the text of the fields is.
+func (f *Fields) size() (n int) {
+	const quotesColonAndComma = 4
+	for _, e := range f.list {
+		n += len(e.name) + len(e.value) + quotesColonAndComma
+	}
+	return n
 }
 
 // texts sets fields by the host's last rule, in order; nil values (untyped or

@@ -3,7 +3,6 @@ package payload
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -39,10 +38,11 @@ type Retry struct {
 // Encode writes the body. retry is nil for functions without a retry policy.
 // Metadata whose name ends in "trigger" is left out, as the host does.
 func (i Invocation) Encode(sys Sys, retry *Retry) ([]byte, error) {
-	var meta Fields
+	const trigger = "trigger"
+	meta := Fields{list: make([]field, 0, len(i.Metadata.list)+2)}
 	for _, e := range i.Metadata.list {
-		if !strings.HasSuffix(strings.ToLower(e.name), "trigger") {
-			meta.Set(e.name, e.value)
+		if cut := len(e.name) - len(trigger); cut < 0 || !strings.EqualFold(e.name[cut:], trigger) {
+			meta.list = append(meta.list, e)
 		}
 	}
 	if retry != nil {
@@ -56,17 +56,15 @@ func (i Invocation) Encode(sys Sys, retry *Retry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A RawMessage would be compacted and its HTML characters escaped by
-	// json.Marshal; the fields write themselves.
-	data, err := i.Data.MarshalJSON()
-	if err != nil {
+	const data, metadata = `{"Data":`, `,"Metadata":`
+	b := append(make([]byte, 0, len(data)+i.Data.size()+len(metadata)+meta.size()+8), data...)
+	if b, err = i.Data.append(b); err != nil {
 		return nil, err
 	}
-	metadata, err := meta.MarshalJSON()
-	if err != nil {
+	if b, err = meta.append(append(b, metadata...)); err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, `{"Data":%s,"Metadata":%s}`, data, metadata), nil
+	return append(b, '}'), nil
 }
 
 type exception struct {
