@@ -119,10 +119,13 @@ func refuse(w http.ResponseWriter, status int, id, detail string) {
 	json.NewEncoder(w).Encode(map[string]string{"title": http.StatusText(status), "detail": detail, "transactionId": id})
 }
 
-// shortly is a plan of so many deliveries within that time.
+// shortly is a plan of so many deliveries within that time, each of a package of its
+// own.
 func shortly(t *testing.T, deliveries int, within time.Duration) []sending {
 	t.Helper()
-	return planOf(t, mixture{trial: samples, seed: 5, name: "5", deliveries: deliveries, until: within, start: start})
+	unrivalled := samples
+	unrivalled.Rivals = nil
+	return planOf(t, mixture{trial: unrivalled, seed: 5, name: "5", deliveries: deliveries, until: within, start: start})
 }
 
 // loaded sends a plan of deliveries to the service, by clients of that patience.

@@ -171,7 +171,7 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 	state := func(id string) workflow.State { return states[id] }
 	all := r.seen(report.Invariants.States[workflow.Completed])
 	all.signs[Outside], all.signs[Pickups], all.signs[Lost] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s), lost(r.load.outcomes, state)
-	report.Bounds = append(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked(), report.Unbroken)...)
+	report.Bounds = slices.Concat(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked()), r.c.unbroken(report.Unbroken))
 	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.c.Business.Workflow, r.load.outcomes, state, r.undoRefused),
 		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))
 	for _, m := range sight.Missed {
