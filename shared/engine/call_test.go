@@ -135,8 +135,35 @@ func TestStoppingHost(t *testing.T) {
 	wantState(t, w, workflow.Completed)
 }
 
-// Ensure a step's own call time-out goes with its calls, the longest one into what
-// an invocation has time for, and one that fits nowhere is refused at start.
+// Ensure that an invocation goes on with a stage for whose calls it has time, though a
+// later one has a call for which it has none.
+func TestAStageHasTheTimeOfItsOwnSteps(t *testing.T) {
+	d := fiveSteps()
+	d.Steps[4].CallTimeout = 8 * time.Second
+	w := enginetest.New(t, d, 1, func(c *engine.Config) { c.Budgets.InvocationTimeout = 11 * time.Second })
+	w.Backends.OnCall = func(a engine.Attempt) *workflow.Outcome {
+		if a.Step == "a" {
+			w.Clock.Advance(4 * time.Second) // 7 s are left: e is another invocation's
+		}
+		return nil
+	}
+	w.Post(workflow.OperationStart, "t", "op-1", []byte(`{}`))
+	w.Step()
+	p := wantState(t, w, workflow.Running)
+	for step, attempts := range map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 0} {
+		if got := p.Step(step).Attempts; got != attempts {
+			t.Errorf("%s was called %d times, want %d", step, got, attempts)
+		}
+	}
+	if p.Lease.Runner != "" {
+		t.Error("the lease is kept")
+	}
+	w.Settle()
+	wantState(t, w, workflow.Completed)
+}
+
+// Ensure a step's own call time-out goes with its calls and into what an invocation has
+// time for, and that one that fits nowhere is refused at start.
 func TestCallTimeoutOfAStep(t *testing.T) {
 	slow := func(timeout time.Duration) *workflow.Definition {
 		d := fiveSteps()

@@ -78,12 +78,10 @@ func (s *session) tellPutOff(ctx context.Context) {
 
 // stage is the change that ends one stage and begins the next.
 func (s *session) stage(ctx context.Context, p *workflow.Progress, results []workflow.Finished, now time.Time) error {
-	start := s.hasTime(ctx, now)
-	turn := s.turn(now, now, start)
-	if err := s.w.Record(p, results, s.r.Budgets.Backoff(s.jitter), turn); err != nil {
+	if err := s.w.Record(p, results, s.r.Budgets.Backoff(s.jitter), s.turn(now, now, true)); err != nil {
 		return err
 	}
-	if err := s.w.Advance(p, turn); err != nil {
+	if err := s.advance(ctx, p, now); err != nil {
 		return err
 	}
 	if s.w.Acts(p.State) && len(p.InFlight()) > 0 {
@@ -98,9 +96,27 @@ func (s *session) turn(now, due time.Time, start bool) workflow.Turn {
 	return workflow.Turn{Now: now, Due: due, Start: start, Limits: s.r.Budgets.Limits()}
 }
 
-// hasTime reports whether any call that starts now would end in time.
-func (s *session) hasTime(ctx context.Context, now time.Time) bool {
-	return ctx.Err() == nil && !now.Add(s.r.longest).After(s.deadline)
+// advance begins the next stage if its longest call would end in time. Where any call
+// of the definition would, which stage that is makes no difference.
+func (s *session) advance(ctx context.Context, p *workflow.Progress, now time.Time) error {
+	start := s.turn(now, now, true)
+	room := s.deadline.Sub(now)
+	if ctx.Err() == nil && s.r.longest <= room {
+		return s.w.Advance(p, start)
+	}
+	tried := p.Clone()
+	if err := s.w.Advance(tried, start); err != nil {
+		return err
+	}
+	longest := time.Duration(0)
+	for _, name := range tried.InFlight() {
+		longest = max(longest, s.r.callTimeout(s.r.Definition.Step(name)))
+	}
+	if ctx.Err() == nil && longest <= room {
+		*p = *tried
+		return nil
+	}
+	return s.w.Advance(p, s.turn(now, now, false))
 }
 
 func (s *session) callAll(ctx context.Context) []workflow.Finished {
