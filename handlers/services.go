@@ -105,7 +105,7 @@ func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logg
 		own[backend.Name] = backend.Concurrency
 	}
 	return backendclient.NewGuard(p.backends, backendclient.Limits{
-		CallTimeout: b.Workflow.LongestCall(s.Budgets.Call), Concurrency: s.Backends.Concurrency, Own: own,
+		CallTimeout: s.Budgets.Call, Concurrency: s.Backends.Concurrency, Own: own,
 		Breaker: backendclient.Breaker(s.Backends.Breaker),
 	}, p.signals.Metrics, logger)
 }
@@ -143,9 +143,10 @@ func openBackendsOf(b business.Business, s settings.Settings, logger *slog.Logge
 	out := map[string][]business.Endpoint{}
 	env := business.Env{
 		Documents: p.documents, Settings: s.Business, Now: p.now, Keep: s.Budgets.DocumentTTL, CompleteBy: s.Budgets.CompleteBy,
-		CallTimeout: b.Workflow.LongestCall(s.Budgets.Call), Logger: logger,
+		Logger: logger,
 	}
 	for _, backend := range b.Backends {
+		env.CallTimeout = b.Workflow.ShortestCall(backend.Name, s.Budgets.Call)
 		endpoints, err := backend.Open(env)
 		if err == nil && len(endpoints) != len(backend.Functions) {
 			err = fmt.Errorf("it has endpoints for %d functions, not for %d", len(endpoints), len(backend.Functions))

@@ -24,9 +24,9 @@ import (
 // Limits are the limits of a Guard for each backend. Zero fields take their
 // defaults.
 type Limits struct {
-	// CallTimeout is the longest time that an attempt has in all: 2 s. It waits for
-	// a free place for half of its time at most; who waited for longer would have too
-	// little time left for the call.
+	// CallTimeout is the time that an attempt without a time-out of its own has in all:
+	// 2 s. An attempt waits for a free place for half of its time at most; who waited
+	// for longer would have too little time left for the call.
 	CallTimeout time.Duration
 	// Concurrency is how many calls are under way at most: 256.
 	Concurrency int
@@ -50,9 +50,9 @@ type Breaker struct {
 	Window time.Duration
 	// Delay is how long an open breaker lets no call through: 10 s. Up to a
 	// quarter is added at random, so that the instances don't try again in
-	// step. It must not be shorter than CallTimeout: so the calls from before
-	// the opening have ended when the next ones are tried, and are not taken
-	// for them.
+	// step. It must not be shorter than CallTimeout, nor than any attempt's own:
+	// so the calls from before the opening have ended when the next ones are
+	// tried, and are not taken for them.
 	Delay time.Duration
 	// Probes is how many calls an open breaker lets through after Delay: 3. When
 	// all succeed it closes, at the first failure it stays open for another
@@ -160,7 +160,7 @@ func (g *Guard) do(ctx context.Context, a engine.Attempt) workflow.Outcome {
 	// The permit comes last, since each must be given back with a result. While
 	// the breaker is open the calls before it have a place each at once.
 	if !b.breaker.TryAcquirePermit() {
-		return g.refuse(name, b)
+		return refuse(name, b, timeout)
 	}
 	a.Timeout = timeout - time.Since(began)
 	o := g.next.Do(ctx, a)
@@ -170,10 +170,11 @@ func (g *Guard) do(ctx context.Context, a engine.Attempt) workflow.Outcome {
 
 // refuse is the verdict on a call that is not made because its backend is down.
 // It comes back when there is something new: when the breaker lets calls
-// through again, or when those that it has let through have ended.
-func (g *Guard) refuse(name string, b *protected) workflow.Outcome {
+// through again, or when those that it has let through have ended, which take as
+// long as this one.
+func refuse(name string, b *protected, timeout time.Duration) workflow.Outcome {
 	o := notSent(codeOpen, fmt.Errorf("too many calls to %s failed: calls pause for a while", name))
-	o.RetryAfter = max(b.breaker.RemainingDelay(), g.limits.CallTimeout)
+	o.RetryAfter = max(b.breaker.RemainingDelay(), timeout)
 	return o
 }
 

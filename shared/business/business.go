@@ -119,7 +119,8 @@ type Env struct {
 	Keep time.Duration
 	// CompleteBy is the longest time that a transaction takes before it is undone.
 	CompleteBy time.Duration
-	// CallTimeout is the longest time that a call to the backend may take.
+	// CallTimeout is the time that each call to the backend has at least: who asks
+	// others for an answer must have it sooner.
 	CallTimeout time.Duration
 	Logger      *slog.Logger
 }

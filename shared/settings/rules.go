@@ -17,6 +17,14 @@ const ClockMargin = 5 * time.Second
 // and whether it holds for s. Load refuses settings that break one.
 func (s Settings) Rules(of business.Business) []business.Rule {
 	rules := s.ownRules()
+	for _, step := range of.Workflow.Steps {
+		if step.CallTimeout == 0 {
+			continue
+		}
+		rules = append(rules, business.Rule{Names: []string{"BREAKER_DELAY_SECONDS"}, Text: fmt.Sprintf(
+			"BREAKER_DELAY_SECONDS (%v) must not be less than the call time-out of step %s (%v): calls from before the opening must have ended before new ones are tried",
+			s.Backends.Breaker.Delay, step.Name, step.CallTimeout), Holds: step.CallTimeout <= s.Backends.Breaker.Delay})
+	}
 	if of.Rules != nil {
 		rules = append(rules, of.Rules(s.Business)...)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -340,5 +341,20 @@ func TestDocument(t *testing.T) {
 	}
 	if diff := cmp.Diff(settings.Markdown(chosen.Business()), string(have)); diff != "" {
 		t.Errorf("run UPDATE=1 go test ./shared/settings (-want +got):\n%s", diff)
+	}
+}
+
+// TestTimeOfAStepsCall expects that the start names the step whose call outlasts an
+// open breaker.
+func TestTimeOfAStepsCall(t *testing.T) {
+	for timeout, ok := range map[time.Duration]bool{0: true, 10 * time.Second: true, 11 * time.Second: false} {
+		b := chosen.Business()
+		b.Workflow.Steps = slices.Clone(b.Workflow.Steps)
+		last := &b.Workflow.Steps[len(b.Workflow.Steps)-1]
+		last.CallTimeout = timeout
+		_, err := settings.Load(b, env())
+		if want := "call time-out of step " + last.Name + " (11s)"; ok && err != nil || !ok && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: %v", timeout, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,6 +62,29 @@ func (d *Definition) LongestCall(usual time.Duration) time.Duration {
 		longest = max(longest, d.Steps[i].CallTimeout)
 	}
 	return longest
+}
+
+// ShortestCall returns the time that every call to a backend has at least. Which steps
+// call it is seen from calls that are made to look at; one that can't be made without a
+// request counts for every backend.
+func (d *Definition) ShortestCall(backend string, usual time.Duration) time.Duration {
+	var shortest time.Duration
+	for i := range d.Steps {
+		step := &d.Steps[i]
+		if called := step.calls(); called != backend && called != "" {
+			continue
+		}
+		if call := cmp.Or(step.CallTimeout, usual); shortest == 0 || call < shortest {
+			shortest = call
+		}
+	}
+	return cmp.Or(shortest, usual)
+}
+
+// calls returns the backend of a call that is made to look at, "" if none can be.
+func (s *Step) calls() (backend string) {
+	defer func() { _ = recover() }()
+	return s.Call(Input{TransactionID: "t", Revision: 1}).Backend
 }
 
 // ancestors returns the names of all steps that the step comes after, directly
