@@ -29,10 +29,6 @@ func batchOf(i *customhandler.Invocation) (relay.Batch, error) {
 	if err != nil {
 		return relay.Batch{}, err
 	}
-	offsets, err := i.Metadata.Strings("OffsetArray")
-	if err != nil {
-		return relay.Batch{}, err
-	}
 	enqueued, err := i.Metadata.Times("EnqueuedTimeUtcArray")
 	if err != nil {
 		return relay.Batch{}, err
@@ -42,9 +38,9 @@ func batchOf(i *customhandler.Invocation) (relay.Batch, error) {
 		return relay.Batch{}, err
 	}
 	n := len(bodies)
-	if len(sequence) != n || len(offsets) != n || len(enqueued) != n || len(properties) != n {
-		return relay.Batch{}, fmt.Errorf("batch of %d events has %d sequence numbers, %d offsets, %d times and %d properties",
-			n, len(sequence), len(offsets), len(enqueued), len(properties))
+	if len(sequence) != n || len(enqueued) != n || len(properties) != n {
+		return relay.Batch{}, fmt.Errorf("batch of %d events has %d sequence numbers, %d times and %d properties",
+			n, len(sequence), len(enqueued), len(properties))
 	}
 	batch := relay.Batch{Events: make([]relay.Event, n)}
 	if err := partitionOf(i, &batch); err != nil {
@@ -52,7 +48,7 @@ func batchOf(i *customhandler.Invocation) (relay.Batch, error) {
 	}
 	for at := range bodies {
 		batch.Events[at] = relay.Event{
-			SequenceNumber: sequence[at], Offset: offsets[at], EnqueuedAt: enqueued[at],
+			SequenceNumber: sequence[at], EnqueuedAt: enqueued[at],
 			Body: bodies[at], Properties: valuesOf(properties[at]),
 		}
 	}

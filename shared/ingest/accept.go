@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -166,19 +165,12 @@ func (s *Service) known(ctx context.Context, p *workflow.Progress, r RequestReco
 	delivery := p.Operations[i]
 	same := delivery.Hash == r.Hash
 	if delivery.Hash == "" { // an older version received it: only the current request is known
-		same = p.Revision <= 1 && sameJSON(p.Request, in.Body)
+		same = p.Revision <= 1 && workflow.SameJSON(p.Request, in.Body)
 	}
 	if !same || !workflow.Owns(p.Caller, in.Caller) {
 		return Result{}, fmt.Errorf("put transaction %s: %w", p.ID, ErrOtherContent)
 	}
 	return Result{TransactionID: p.ID, OperationID: delivery.ID, Repeated: true}, nil
-}
-
-// sameJSON compares values, not bytes: what comes back from Cosmos DB may be
-// spelled differently.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // keepAndSend keeps a request before its event is sent. other is the error for

@@ -138,7 +138,7 @@ func (r *Reader) Between(ctx context.Context, partition string, after, before in
 }
 
 func eventOf(e *azeventhubs.ReceivedEventData) relay.Event {
-	out := relay.Event{SequenceNumber: e.SequenceNumber, Offset: e.Offset, Body: e.Body, Properties: e.Properties}
+	out := relay.Event{SequenceNumber: e.SequenceNumber, Body: e.Body, Properties: e.Properties}
 	if e.EnqueuedTime != nil {
 		out.EnqueuedAt = *e.EnqueuedTime
 	}

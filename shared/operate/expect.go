@@ -2,7 +2,6 @@ package operate
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ func expect(d *workflow.Definition, p *workflow.Progress, now time.Time) []Expec
 		add(workflow.Instant{}, "nothing by itself: it waits for an operator")
 	case p.State.Final():
 		expiry := p.EndedAt.Add(time.Duration(p.TTL) * time.Second)
-		if until := changeableUntil(d, p); now.Before(until) {
+		if until := d.LastChange(p); p.State == workflow.Completed && now.Before(until) {
 			if until.After(expiry) {
 				until = expiry // nothing is known of it any more
 			}
@@ -76,18 +75,4 @@ func expectOfOpen(p *workflow.Progress, now time.Time, add func(at workflow.Inst
 	if p.State != workflow.Compensating && !p.CompleteBy.IsZero() {
 		add(p.CompleteBy, "its time limit: if not completed by then, it is undone")
 	}
-}
-
-// changeableUntil returns until when a Completed transaction can be changed.
-func changeableUntil(d *workflow.Definition, p *workflow.Progress) time.Time {
-	if p.State != workflow.Completed || d.ChangeableUntil == nil {
-		return time.Time{}
-	}
-	in := workflow.Input{TransactionID: p.ID, Revision: p.Revision, Request: p.Request, Results: map[string]json.RawMessage{}}
-	for _, s := range p.Steps {
-		if s.Result != nil {
-			in.Results[s.Name] = s.Result
-		}
-	}
-	return d.ChangeableUntil(in)
 }

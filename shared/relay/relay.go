@@ -39,7 +39,6 @@ type Batch struct {
 // Event is one event as the trigger delivers it.
 type Event struct {
 	SequenceNumber int64
-	Offset         string
 	EnqueuedAt     time.Time
 	Body           []byte
 	Properties     map[string]any

@@ -149,19 +149,15 @@ const longestTTL = math.MaxInt32 * time.Second
 // changed: its document has to be there for as long. It leaves room for the
 // time that all documents live.
 func (d *Definition) changeableFor(p *Progress, now time.Time) time.Duration {
+	return min(max(0, d.LastChange(p).Sub(now)), longestTTL/2)
+}
+
+// LastChange returns until when a transaction that was completed once may still be
+// cancelled or rescheduled. The zero time means never.
+func (d *Definition) LastChange(p *Progress) time.Time {
 	if d.ChangeableUntil == nil {
-		return 0
+		return time.Time{}
 	}
-	return min(max(0, d.changeableUntil(p).Sub(now)), longestTTL/2)
-}
-
-// changeable reports whether a transaction that was completed once may still
-// be cancelled or rescheduled.
-func (d *Definition) changeable(p *Progress, now time.Time) bool {
-	return d.ChangeableUntil != nil && now.Before(d.changeableUntil(p))
-}
-
-func (d *Definition) changeableUntil(p *Progress) time.Time {
 	names := make([]string, 0, len(d.Steps))
 	for _, s := range d.Steps {
 		names = append(names, s.Name)

@@ -233,7 +233,7 @@ func (p *Progress) wasCompleted() bool {
 // tooLate reports whether a transaction that was completed once has passed the
 // time until which it may be changed.
 func (d *Definition) tooLate(p *Progress, now time.Time) bool {
-	return p.wasCompleted() && !d.changeable(p, now)
+	return p.wasCompleted() && !now.Before(d.LastChange(p))
 }
 
 func (d *Definition) cancel(p *Progress, op *OperationRecord, t Turn) error {

@@ -59,7 +59,7 @@ func (d *Definition) succeed(p *Progress, s *StepProgress, o Outcome, now time.T
 			return
 		}
 	}
-	if s.Revision > 0 && !sameJSON(s.Result, o.Result) {
+	if s.Revision > 0 && !SameJSON(s.Result, o.Result) {
 		d.passOn(p, s.Name)
 	}
 	s.State = StepSucceeded

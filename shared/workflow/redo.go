@@ -17,9 +17,9 @@ func (d *Definition) passOn(p *Progress, name string) {
 	}
 }
 
-// sameJSON reports whether two results say the same: a store may write them in
+// SameJSON reports whether two values say the same: a store may write them in
 // a form of its own.
-func sameJSON(a, b json.RawMessage) bool {
+func SameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}

@@ -56,7 +56,7 @@ var workflows = []mutant.Mutant{
 	{
 		Name: "new-result-not-passed-on", Breaks: "Steps that were made of a result which has changed are not made again.",
 		File:   "shared/workflow/record.go",
-		Before: "if s.Revision > 0 && !sameJSON(s.Result, o.Result) {", After: "if s.Revision > 0 && s.Result == nil && o.Result != nil {",
+		Before: "if s.Revision > 0 && !SameJSON(s.Result, o.Result) {", After: "if s.Revision > 0 && s.Result == nil && o.Result != nil {",
 		Tests: in("./shared/workflow"), Invariant: "schedule",
 	},
 	{
