@@ -11,6 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -40,22 +41,26 @@ type effectful struct {
 // nobody can judge.
 func NewSubject(b business.Business, t *trial.Trial) (*Subject, error) {
 	s := &Subject{business: b, sample: json.RawMessage("{}")}
+	if err := b.Workflow.Validate(); err != nil {
+		return nil, fmt.Errorf("the business %s: %w", b.Name, err)
+	}
 	if t != nil {
 		s.trial = *t
 		if err := s.drawSample(); err != nil {
 			return nil, fmt.Errorf("the business %s can't be judged: %w", b.Name, err)
 		}
 	}
-	var errs []error
+	errs := s.unfit()
 	for i := range b.Workflow.Steps {
 		step := &s.business.Workflow.Steps[i]
 		effect, found := s.effectOf(step.Name)
 		switch {
 		case !found && step.Undo != nil:
 			errs = append(errs, fmt.Errorf("step %s has an undo, and no container that is declared an effect is its own: let the trial say which", step.Name))
-		case found && t != nil && effect.Ask == nil:
-			errs = append(errs, fmt.Errorf("the trial has no Ask for the effect of step %s in container %s", step.Name, effect.Container))
 		case found:
+			if t != nil && effect.Ask == nil {
+				errs = append(errs, fmt.Errorf("the trial has no Ask for the effect of step %s in container %s", step.Name, effect.Container))
+			}
 			s.effects = append(s.effects, effectful{effect, step, target(s.probed(step.Call), step.Name).id == probe})
 		}
 	}
@@ -73,6 +78,43 @@ func NewSubject(b business.Business, t *trial.Trial) (*Subject, error) {
 		return nil, fmt.Errorf("the business %s can't be judged: %w", b.Name, err)
 	}
 	return s, nil
+}
+
+// unfit returns what would only be seen while the system runs.
+func (s *Subject) unfit() (errs []error) {
+	b := s.business
+	for i := range b.Workflow.Steps {
+		step := &b.Workflow.Steps[i]
+		calls := []workflow.Call{s.probed(step.Call)}
+		if step.Undo != nil {
+			calls = append(calls, s.probed(step.Undo))
+		}
+		for _, call := range calls {
+			if !slices.ContainsFunc(b.Backends, func(b business.Backend) bool { return b.Name == call.Backend }) {
+				errs = append(errs, fmt.Errorf("step %s calls the backend %q, which the business does not have", step.Name, call.Backend))
+				break
+			}
+		}
+	}
+	names := settings.FunctionNames(business.Business{}) // the system's own
+	for _, backend := range b.Backends {
+		for _, f := range backend.Functions {
+			if slices.Contains(names, f.Name) {
+				errs = append(errs, fmt.Errorf("there are two functions with the name %s", f.Name))
+			}
+			names = append(names, f.Name)
+		}
+	}
+	usual := 0
+	for _, k := range s.trial.Kinds {
+		if k.Percent == 0 && k.End != "" {
+			usual++
+		}
+	}
+	if s.trial.Kinds != nil && usual != 1 {
+		errs = append(errs, fmt.Errorf("%d kinds with an End have no Percent, want one: it takes the rest", usual))
+	}
+	return errs
 }
 
 // probe is the TransactionID of a call that is made to look at.

@@ -29,6 +29,14 @@ func TestNothingIsLeftUnjudged(t *testing.T) {
 			t.Effects = append(t.Effects, trial.Effect{Step: "fly", Container: delivery.AssignmentsContainer})
 		},
 		"an effect of step drone in container drones": func(_ *business.Business, t *trial.Trial) { t.Effects[2].Container = delivery.DronesContainer },
+		`step "account": the name is empty or already used`: func(b *business.Business, _ *trial.Trial) {
+			b.Workflow.Steps = append(slices.Clone(b.Workflow.Steps), b.Workflow.Steps[0])
+		},
+		`step package calls the backend "package", which`: func(b *business.Business, _ *trial.Trial) { b.Backends[1].Name = "parcel" },
+		"two functions with the name Progress":           func(b *business.Business, _ *trial.Trial) { b.Backends[0].Functions[0].Name = "Progress" },
+		"2 kinds with an End have no Percent": func(_ *business.Business, t *trial.Trial) {
+			t.Kinds = append(slices.Clone(t.Kinds), t.Kinds[0])
+		},
 	} {
 		b, t2 := chosen.Business(), chosentrial.Trial()
 		spoil(&b, t2)
