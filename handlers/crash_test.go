@@ -418,7 +418,7 @@ func checkRecord(l *life, container, id string, exists bool) {
 func TestCrashPointsAreThoseOfThePorts(t *testing.T) {
 	harmless := []string{"Read", "Page", "Overdue", "OverdueNotices", "ByState", "Free", "Zone", "Partitions", "Between", "Hub", "Extent"}
 	// Named after more than the method.
-	by := map[string]string{"sender.Send": "sender.Send.", "transactions.Replace": "transactions.Replace.", "caller.Do": "caller."}
+	by := map[string]string{"sender.Send": "sender.Send.", "transactions.Replace": "transactions.Replace.", "backends.Do": "caller."}
 	listed := crashEffects(chosen.Business())
 	var check func(of reflect.Type)
 	check = func(of reflect.Type) {
