@@ -19,23 +19,13 @@ func NewCheckpoints(db *Database) *Checkpoints {
 
 // Read returns a checkpoint and its ETag.
 func (s *Checkpoints) Read(ctx context.Context, id string) (relay.Checkpoint, string, error) {
-	var c relay.Checkpoint
-	doc, etag, err := s.c.Read(ctx, id, id)
-	if err != nil {
-		return c, "", err
-	}
-	err = business.Decode(doc, &c, "read checkpoint", id)
-	return c, etag, err
+	return business.Read[relay.Checkpoint](ctx, s.c, id, id)
 }
 
 // Save stores a checkpoint that was read with etag, or a new one.
 func (s *Checkpoints) Save(ctx context.Context, c relay.Checkpoint, etag string) (string, error) {
-	doc, err := business.Encode(c, "save checkpoint", c.ID)
-	if err != nil {
-		return "", err
-	}
 	if etag == "" {
-		return s.c.Create(ctx, c.ID, c.ID, doc)
+		return business.Create(ctx, s.c, c.ID, c.ID, c)
 	}
-	return s.c.Replace(ctx, c.ID, c.ID, doc, etag)
+	return business.Replace(ctx, s.c, c.ID, c.ID, c, etag)
 }

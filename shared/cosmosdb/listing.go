@@ -19,23 +19,16 @@ const summaryQuery = "SELECT c.id, c.state, c.cause, c.reason, c.revision, c.acc
 // ByState returns a page of the transactions in a state, in no order, and the
 // continuation of the next page. Invalid for a continuation that no page gave.
 func (s *Transactions) ByState(ctx context.Context, state workflow.State, continuation string) ([]operate.Summary, string, error) {
-	docs, next, err := s.c.Page(ctx, business.Query{
+	page, next, err := business.Page[struct {
+		operate.Summary
+		Written int64 `json:"_ts"`
+	}](ctx, s.c, business.Query{
 		Text: summaryQuery, Parameters: map[string]any{"@state": string(state)}, Continuation: continuation,
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	summaries := make([]operate.Summary, len(docs))
-	for i, doc := range docs {
-		var found struct {
-			operate.Summary
-			Written int64 `json:"_ts"`
-		}
-		if err := business.Decode(doc, &found, "read summary of transaction", ""); err != nil {
-			return nil, "", err
-		}
-		found.ChangedAt = workflow.At(time.Unix(found.Written, 0))
+	summaries := make([]operate.Summary, len(page))
+	for i, found := range page {
 		summaries[i] = found.Summary
+		summaries[i].ChangedAt = workflow.At(time.Unix(found.Written, 0))
 	}
-	return summaries, next, nil
+	return summaries, next, err
 }

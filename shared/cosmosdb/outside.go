@@ -27,11 +27,7 @@ func NewOutsideOperations(db *Database) *OutsideOperations {
 
 // Create stores an operation unless it is there already.
 func (s *OutsideOperations) Create(ctx context.Context, o workflow.OutsideOperation) error {
-	doc, err := business.Encode(o, "create operation", o.ID)
-	if err != nil {
-		return err
-	}
-	_, err = s.c.Create(ctx, o.ID, o.ID, doc)
+	_, err := business.Create(ctx, s.c, o.ID, o.ID, o)
 	if failure.Is(err, failure.Conflict) {
 		return nil
 	}
@@ -40,12 +36,7 @@ func (s *OutsideOperations) Create(ctx context.Context, o workflow.OutsideOperat
 
 // Read returns an operation by its OperationID.
 func (s *OutsideOperations) Read(ctx context.Context, operationID string) (workflow.OutsideOperation, error) {
-	var o workflow.OutsideOperation
 	id := workflow.OutsideID(operationID)
-	doc, _, err := s.c.Read(ctx, id, id)
-	if err != nil {
-		return o, err
-	}
-	err = business.Decode(doc, &o, "read operation", id)
+	o, _, err := business.Read[workflow.OutsideOperation](ctx, s.c, id, id)
 	return o, err
 }

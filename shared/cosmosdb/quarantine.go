@@ -18,11 +18,7 @@ func NewQuarantine(db *Database) *Quarantine { return &Quarantine{db.Container(Q
 
 // Put stores an entry unless it is there already.
 func (s *Quarantine) Put(ctx context.Context, e quarantine.Entry) error {
-	doc, err := business.Encode(e, "put quarantine entry", e.ID)
-	if err != nil {
-		return err
-	}
-	_, err = s.c.Create(ctx, e.Source, e.ID, doc)
+	_, err := business.Create(ctx, s.c, e.Source, e.ID, e)
 	if failure.Is(err, failure.Conflict) {
 		return nil
 	}
@@ -31,22 +27,12 @@ func (s *Quarantine) Put(ctx context.Context, e quarantine.Entry) error {
 
 // Read returns an entry and its ETag.
 func (s *Quarantine) Read(ctx context.Context, source, id string) (quarantine.Entry, string, error) {
-	var e quarantine.Entry
-	doc, etag, err := s.c.Read(ctx, source, id)
-	if err != nil {
-		return e, "", err
-	}
-	err = business.Decode(doc, &e, "read quarantine entry", id)
-	return e, etag, err
+	return business.Read[quarantine.Entry](ctx, s.c, source, id)
 }
 
 // Replace stores an entry that was read with etag.
 func (s *Quarantine) Replace(ctx context.Context, e quarantine.Entry, etag string) error {
-	doc, err := business.Encode(e, "replace quarantine entry", e.ID)
-	if err != nil {
-		return err
-	}
-	_, err = s.c.Replace(ctx, e.Source, e.ID, doc, etag)
+	_, err := business.Replace(ctx, s.c, e.Source, e.ID, e, etag)
 	return err
 }
 
@@ -55,17 +41,7 @@ const entryWithoutBody = "c.id, c.source, c.sequenceNumber, c.reason, c.detail, 
 
 // Page returns a page of entries.
 func (s *Quarantine) Page(ctx context.Context, f quarantine.Filter, continuation string) ([]quarantine.Entry, string, error) {
-	docs, next, err := s.c.Page(ctx, entriesQuery(f, continuation))
-	if err != nil {
-		return nil, "", err
-	}
-	entries := make([]quarantine.Entry, len(docs))
-	for i, doc := range docs {
-		if err := business.Decode(doc, &entries[i], "read quarantine entry", ""); err != nil {
-			return nil, "", err
-		}
-	}
-	return entries, next, nil
+	return business.Page[quarantine.Entry](ctx, s.c, entriesQuery(f, continuation))
 }
 
 func entriesQuery(f quarantine.Filter, continuation string) business.Query {

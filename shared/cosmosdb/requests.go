@@ -19,11 +19,7 @@ func NewRequests(db *Database) *Requests { return &Requests{db.Container(Request
 // CreateIfAbsent stores r unless there is one with its id, and returns the
 // stored one.
 func (s *Requests) CreateIfAbsent(ctx context.Context, r ingest.RequestRecord) (ingest.RequestRecord, error) {
-	doc, err := business.Encode(r, "create request", r.ID)
-	if err != nil {
-		return ingest.RequestRecord{}, err
-	}
-	_, err = s.c.Create(ctx, r.ID, r.ID, doc)
+	_, err := business.Create(ctx, s.c, r.ID, r.ID, r)
 	if failure.Is(err, failure.Conflict) {
 		return s.Read(ctx, r.ID)
 	}
@@ -32,11 +28,6 @@ func (s *Requests) CreateIfAbsent(ctx context.Context, r ingest.RequestRecord) (
 
 // Read returns a request.
 func (s *Requests) Read(ctx context.Context, id string) (ingest.RequestRecord, error) {
-	var r ingest.RequestRecord
-	doc, _, err := s.c.Read(ctx, id, id)
-	if err != nil {
-		return r, err
-	}
-	err = business.Decode(doc, &r, "read request", id)
+	r, _, err := business.Read[ingest.RequestRecord](ctx, s.c, id, id)
 	return r, err
 }

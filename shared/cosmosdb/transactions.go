@@ -19,33 +19,21 @@ func NewTransactions(db *Database) *Transactions {
 
 // Read returns a transaction and its ETag.
 func (s *Transactions) Read(ctx context.Context, id string) (*workflow.Progress, string, error) {
-	doc, etag, err := s.c.Read(ctx, id, id)
+	p, etag, err := business.Read[workflow.Progress](ctx, s.c, id, id)
 	if err != nil {
 		return nil, "", err
 	}
-	p := new(workflow.Progress)
-	if err := business.Decode(doc, p, "read transaction", id); err != nil {
-		return nil, "", err
-	}
-	return p, etag, nil
+	return &p, etag, nil
 }
 
 // Create stores a new transaction.
 func (s *Transactions) Create(ctx context.Context, p *workflow.Progress) (string, error) {
-	doc, err := business.Encode(p, "create transaction", p.ID)
-	if err != nil {
-		return "", err
-	}
-	return s.c.Create(ctx, p.ID, p.ID, doc)
+	return business.Create(ctx, s.c, p.ID, p.ID, p)
 }
 
 // Replace stores a transaction that was read with etag.
 func (s *Transactions) Replace(ctx context.Context, p *workflow.Progress, etag string) (string, error) {
-	doc, err := business.Encode(p, "replace transaction", p.ID)
-	if err != nil {
-		return "", err
-	}
-	return s.c.Replace(ctx, p.ID, p.ID, doc, etag)
+	return business.Replace(ctx, s.c, p.ID, p.ID, p, etag)
 }
 
 // Overdue returns a page of transactions whose wake is overdue.
@@ -62,25 +50,14 @@ func (s *Transactions) OverdueNotices(ctx context.Context, before workflow.Insta
 
 // overdue compares instants as strings, as which they are stored in order.
 func (s *Transactions) overdue(ctx context.Context, query string, before workflow.Instant, continuation string) ([]string, string, error) {
-	docs, next, err := s.c.Page(ctx, business.Query{
+	page, next, err := business.Page[struct {
+		ID string `json:"id"`
+	}](ctx, s.c, business.Query{
 		Text: query, Parameters: map[string]any{"@before": before.String()}, Continuation: continuation,
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	return idsOf(docs, next)
-}
-
-func idsOf(docs [][]byte, next string) ([]string, string, error) {
-	ids := make([]string, len(docs))
-	for i, doc := range docs {
-		var found struct {
-			ID string `json:"id"`
-		}
-		if err := business.Decode(doc, &found, "read id of transaction", ""); err != nil {
-			return nil, "", err
-		}
+	ids := make([]string, len(page))
+	for i, found := range page {
 		ids[i] = found.ID
 	}
-	return ids, next, nil
+	return ids, next, err
 }

@@ -31,28 +31,15 @@ type documents[T any] struct{ business.Documents }
 func Over[T any](docs business.Documents) Store[T] { return documents[T]{docs} }
 
 func (s documents[T]) Read(ctx context.Context, id string) (T, string, error) {
-	var v T
-	doc, etag, err := s.Documents.Read(ctx, id, id)
-	if err != nil {
-		return v, "", err
-	}
-	return v, etag, business.Decode(doc, &v, "read record", id)
+	return business.Read[T](ctx, s.Documents, id, id)
 }
 
 func (s documents[T]) Create(ctx context.Context, id string, v T) (string, error) {
-	doc, err := business.Encode(v, "create record", id)
-	if err != nil {
-		return "", err
-	}
-	return s.Documents.Create(ctx, id, id, doc)
+	return business.Create(ctx, s.Documents, id, id, v)
 }
 
 func (s documents[T]) Replace(ctx context.Context, id string, v T, etag string) (string, error) {
-	doc, err := business.Encode(v, "replace record", id)
-	if err != nil {
-		return "", err
-	}
-	return s.Documents.Replace(ctx, id, id, doc, etag)
+	return business.Replace(ctx, s.Documents, id, id, v, etag)
 }
 
 // fieldName is what may stand in a query as the name of a field, which can't be
@@ -63,19 +50,9 @@ func (s documents[T]) Page(ctx context.Context, field, value, continuation strin
 	if !fieldName.MatchString(field) {
 		return nil, "", failure.New(failure.Invalid, "query records", "", fmt.Errorf("%q is not a field name", field))
 	}
-	docs, next, err := s.Documents.Page(ctx, business.Query{
+	return business.Page[T](ctx, s.Documents, business.Query{
 		Text:         `SELECT * FROM c WHERE c["` + field + `"] = @value`,
 		Parameters:   map[string]any{"@value": value},
 		Continuation: continuation,
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	values := make([]T, len(docs))
-	for i, doc := range docs {
-		if err := business.Decode(doc, &values[i], "read record", ""); err != nil {
-			return nil, "", err
-		}
-	}
-	return values, next, nil
 }

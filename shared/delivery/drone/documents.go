@@ -14,47 +14,34 @@ type documents struct{ business.Documents }
 // partition key is /zone.
 func Over(docs business.Documents) Store { return documents{docs} }
 
-func (s documents) Read(ctx context.Context, zone, id string) (Versioned, error) {
-	doc, _, err := s.Documents.Read(ctx, zone, id)
-	if err != nil {
-		return Versioned{}, err
-	}
-	return versioned(doc, id)
+// stored is a drone as it lies in its document. Before drones had holds, a document
+// named one transaction, which had the drone until busyUntil; the next write of it
+// writes the hold that is made of that.
+type stored struct {
+	Drone
+	ETag          string `json:"_etag"`
+	TransactionID string `json:"transactionId"`
 }
 
-// versioned reads a document. Before drones had holds, a document named one
-// transaction, which had the drone until busyUntil; the next write of it writes
-// the hold that is made of that.
-func versioned(doc []byte, id string) (Versioned, error) {
-	var stored struct {
-		Drone
-		ETag          string `json:"_etag"`
-		TransactionID string `json:"transactionId"`
+func (s stored) versioned() Versioned {
+	if s.TransactionID != "" && s.BusyUntil > 0 && s.Holds == nil {
+		s.Holds = []Hold{{TransactionID: s.TransactionID, Window: Window{Until: s.BusyUntil}}}
 	}
-	if err := business.Decode(doc, &stored, "read drone", id); err != nil {
-		return Versioned{}, err
-	}
-	if stored.TransactionID != "" && stored.BusyUntil > 0 && stored.Holds == nil {
-		stored.Holds = []Hold{{TransactionID: stored.TransactionID, Window: Window{Until: stored.BusyUntil}}}
-	}
-	return Versioned{Drone: stored.Drone, ETag: stored.ETag}, nil
+	return Versioned{Drone: s.Drone, ETag: s.ETag}
+}
+
+func (s documents) Read(ctx context.Context, zone, id string) (Versioned, error) {
+	d, _, err := business.Read[stored](ctx, s.Documents, zone, id)
+	return d.versioned(), err
 }
 
 func (s documents) Create(ctx context.Context, d Drone) error {
-	doc, err := business.Encode(d, "create drone", d.ID)
-	if err != nil {
-		return err
-	}
-	_, err = s.Documents.Create(ctx, d.Zone, d.ID, doc)
+	_, err := business.Create(ctx, s.Documents, d.Zone, d.ID, d)
 	return err
 }
 
 func (s documents) Replace(ctx context.Context, d Drone, etag string) error {
-	doc, err := business.Encode(d, "replace drone", d.ID)
-	if err != nil {
-		return err
-	}
-	_, err = s.Documents.Replace(ctx, d.Zone, d.ID, doc, etag)
+	_, err := business.Replace(ctx, s.Documents, d.Zone, d.ID, d, etag)
 	return err
 }
 
@@ -63,27 +50,22 @@ func (s documents) Replace(ctx context.Context, d Drone, etag string) error {
 const freePage = 32
 
 func (s documents) Free(ctx context.Context, zone string, w Window, continuation string) ([]Versioned, string, error) {
-	return pageOf(s.Documents.Page(ctx, business.Query{
+	return s.page(ctx, business.Query{
 		Text:         "SELECT * FROM c WHERE c.busyUntil <= @from OR c.gap >= @length",
 		Parameters:   map[string]any{"@from": w.From, "@length": w.Until - w.From},
 		PartitionKey: &zone, Continuation: continuation, Max: freePage,
-	}))
+	})
 }
 
 func (s documents) Zone(ctx context.Context, zone, continuation string) ([]Versioned, string, error) {
-	return pageOf(s.Documents.Page(ctx, business.Query{Text: "SELECT * FROM c", PartitionKey: &zone, Continuation: continuation}))
+	return s.page(ctx, business.Query{Text: "SELECT * FROM c", PartitionKey: &zone, Continuation: continuation})
 }
 
-// pageOf reads a page of documents.
-func pageOf(docs [][]byte, next string, err error) ([]Versioned, string, error) {
-	if err != nil {
-		return nil, "", err
+func (s documents) page(ctx context.Context, q business.Query) ([]Versioned, string, error) {
+	found, next, err := business.Page[stored](ctx, s.Documents, q)
+	page := make([]Versioned, len(found))
+	for i, d := range found {
+		page[i] = d.versioned()
 	}
-	page := make([]Versioned, len(docs))
-	for i, doc := range docs {
-		if page[i], err = versioned(doc, ""); err != nil {
-			return nil, "", err
-		}
-	}
-	return page, next, nil
+	return page, next, err
 }
