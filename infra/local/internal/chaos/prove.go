@@ -167,7 +167,7 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 	}
 	report.Invariants = r.c.Subject.Check(s)
 	sight := r.c.Subject.Sight(s)
-	report.Breaks, report.Unbroken = sight.Breaks, append([]string{}, sight.Unbroken...)
+	report.Breaks, report.Unbroken = sight.Breaks, sight.Unbroken
 	state := func(id string) workflow.State { return states[id] }
 	all := r.seen(report.Invariants.States[workflow.Completed])
 	all.signs[Outside], all.signs[Pickups], all.signs[Lost] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s), lost(r.load.outcomes, state)

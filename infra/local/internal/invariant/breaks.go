@@ -201,11 +201,14 @@ func (subject *Subject) Sight(s Snapshot) Sight {
 			seen.Missed = append(seen.Missed, b.rule+": "+b.what)
 		}
 	}
-	for _, i := range subject.Check(s).Invariants {
-		if !tried[i.Name] {
-			seen.Unbroken = append(seen.Unbroken, i.Name)
-		}
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
 	}
+	for _, r := range subject.own(&s.Stored) {
+		names = append(names, r.Name)
+	}
+	seen.Unbroken = slices.DeleteFunc(names, func(name string) bool { return tried[name] })
 	return seen
 }
 
@@ -221,9 +224,8 @@ func (subject *Subject) finds(s Snapshot, rule, what, id string) bool {
 			return found(func(f *trial.Findings) { r.check(newIndex(subject, &s), f) })
 		}
 	}
-	own, err := subject.trial.Rules(&s.Stored)
-	for _, r := range own {
-		if err == nil && r.Name == rule {
+	for _, r := range subject.own(&s.Stored) {
+		if r.Name == rule {
 			return found(r.Check)
 		}
 	}

@@ -41,20 +41,27 @@ func (subject *Subject) Check(s Snapshot) Report {
 	for _, rule := range rules {
 		r.judge(rule.name, rule.promise, func(f *trial.Findings) { rule.check(x, f) })
 	}
-	if subject.trial.Rules != nil {
-		own, err := subject.trial.Rules(&s.Stored)
-		if err != nil {
-			own = []trial.Rule{{Name: "readable", Promise: "what the business stores can be read", Check: func(f *trial.Findings) {
-				f.Checked++
-				f.Broken(subject.business.Name, "unreadable", "%v", err)
-			}}}
-		}
-		for _, rule := range own {
-			r.judge(rule.Name, rule.Promise, rule.Check)
-		}
+	for _, rule := range subject.own(&s.Stored) {
+		r.judge(rule.Name, rule.Promise, rule.Check)
 	}
 	r.Stories = x.stories(r.Invariants)
 	return r
+}
+
+// own returns the rules of the business, none without a trial that has any. What can't
+// be read breaks the only one.
+func (subject *Subject) own(s *trial.Stored) []trial.Rule {
+	if subject.trial.Rules == nil {
+		return nil
+	}
+	own, err := subject.trial.Rules(s)
+	if err != nil {
+		return []trial.Rule{{Name: "readable", Promise: "what the business stores can be read", Check: func(f *trial.Findings) {
+			f.Checked++
+			f.Broken(subject.business.Name, "unreadable", "%v", err)
+		}}}
+	}
+	return own
 }
 
 // judge adds the judgement of one rule.

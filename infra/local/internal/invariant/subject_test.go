@@ -90,7 +90,7 @@ func TestNoRuleIsBlind(t *testing.T) {
 		}
 	}
 	s := valid(t).snapshot()
-	if seen := theSubject.Sight(s); seen.Breaks != len(breaks)+len(theSubject.trial.Breaks) || seen.Missed != nil || seen.Unbroken != nil {
+	if seen := theSubject.Sight(s); seen.Breaks != len(breaks)+len(theSubject.trial.Breaks) || seen.Missed != nil || len(seen.Unbroken) > 0 {
 		t.Errorf("%+v", seen)
 	}
 	if r := theSubject.Check(s); !r.OK() {
@@ -100,8 +100,12 @@ func TestNoRuleIsBlind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if seen := bare.Sight(s); seen.Breaks != len(breaks) || seen.Missed != nil || seen.Unbroken != nil {
+	if seen := bare.Sight(s); seen.Breaks != len(breaks) || seen.Missed != nil || len(seen.Unbroken) > 0 {
 		t.Errorf("without a trial: %+v", seen)
+	}
+	bare.trial.Breaks = []trial.Break{{Rule: "flights", Do: func(*trial.Stored) string { return "far" }}}
+	if seen := bare.Sight(s); !slices.Equal(seen.Missed, []string{"flights: "}) {
+		t.Errorf("a break of a rule that there is not: %+v", seen)
 	}
 	harmless := *theSubject
 	harmless.trial.Breaks = []trial.Break{
