@@ -146,7 +146,7 @@ func (s *hubSource) round(events []eventlog.Event) (_ []eventlog.Event, more boo
 	for i := range events {
 		if e := &events[i]; e.Record != record {
 			var err error
-			if bodies, err = s.n.bodies(e.Record); err != nil {
+			if bodies, err = s.n.bodies(e); err != nil {
 				s.fail(e, err)
 				return events, false
 			}

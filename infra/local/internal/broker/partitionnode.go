@@ -73,17 +73,25 @@ func (n *partitionNode) add(key *string, bodies [][]byte, done func(error)) {
 	n.signal()
 }
 
-// bodies reads the bodies of a batch of events; there are none when retention has
-// dropped it since. mu need not be held.
-func (n *partitionNode) bodies(record string) ([][]byte, error) {
-	value, err := n.store.Get(n.prefix + record)
-	if errors.Is(err, store.ErrAbsent) {
+// bodies reads the bodies of the batch that an event is of; there are none when
+// retention has dropped it since. mu must not be held.
+func (n *partitionNode) bodies(e *eventlog.Event) ([][]byte, error) {
+	value, err := n.store.Get(n.prefix + e.Record)
+	if errors.Is(err, store.ErrAbsent) && n.dropped(e) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("broker: %w", err)
 	}
 	return eventlog.Bodies(value)
+}
+
+// dropped reports whether an event that was read has gone since, with retention or
+// with its hub.
+func (n *partitionNode) dropped(e *eventlog.Event) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.stopped != nil || e.SequenceNumber < n.events.Properties().First
 }
 
 // reveal lets readers have the events below end.

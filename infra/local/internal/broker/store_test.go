@@ -157,37 +157,65 @@ func TestCloseRefuses(t *testing.T) {
 }
 
 // gone is a store that has lost the contents of the first message and the first
-// event, as after another receiver's completion, and retention.
-type gone struct{ *store.Memory }
+// event.
+type gone struct {
+	*store.Memory
+	lost func() // called at each loss; nil for nothing
+}
 
 func (s gone) Get(key string) ([]byte, error) {
 	if strings.HasSuffix(key, "content/0000000000000001") || strings.HasSuffix(key, "events/0000000000000000") {
+		if s.lost != nil {
+			s.lost()
+		}
 		return nil, store.ErrAbsent
 	}
 	return s.Memory.Get(key)
 }
 
-// TestGoneContentIsPassedOver: what has gone between its choice and its delivery
-// costs the receiver no credit.
+// TestGoneContentIsPassedOver: what has gone between its choice and its delivery, as
+// after another receiver's completion or with retention, costs the receiver no
+// credit.
 func TestGoneContentIsPassedOver(t *testing.T) {
 	for _, c := range []struct{ to, from string }{
 		{"orders", "orders"}, {"hub/partitions/0", "hub/consumergroups/$default/partitions/0"},
 	} {
 		t.Run(c.to, func(t *testing.T) {
-			b := open(t, testConfig(), gone{store.NewMemory()})
+			var b *Broker
+			missed := make(chan struct{})
+			b = open(t, testConfig(), gone{store.NewMemory(), func() {
+				hub, _ := b.hub("hub")
+				p := hub.partitions[0]
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.keep(p.events.Expire(time.Now().Add(1000 * time.Hour)))
+				close(missed) // a second time would panic
+			}})
 			p := receiver(t, b, amqp.Attach{Address: c.from})
 			p.give(1)
 			send(t, b, c.to, "gone")
+			<-missed
 			send(t, b, c.to, "here")
 			if body := p.body(); body != "here" {
 				t.Errorf("got %q", body)
 			}
 		})
 	}
-	b := open(t, testConfig(), gone{store.NewMemory()})
+	b := open(t, testConfig(), gone{Memory: store.NewMemory()})
 	send(t, b, "orders", "gone", "here")
 	r, err := request(b, "orders/$management", "com.microsoft:peek-message", map[string]any{"from-sequence-number": int64(0), "message-count": int32(9)})
 	if list, _ := r.Body.(map[string]any)["messages"].([]any); err != nil || len(list) != 1 {
 		t.Errorf("peeked %v, %v", r.Body, err)
 	}
+}
+
+// TestLostEventIsNoSilence: an event that retention has not dropped and the store
+// does not have ends the link.
+func TestLostEventIsNoSilence(t *testing.T) {
+	b := open(t, testConfig(), gone{Memory: store.NewMemory()})
+	p := receiver(t, b, amqp.Attach{Address: "hub/consumergroups/$default/partitions/0"})
+	p.give(1)
+	send(t, b, "hub/partitions/0", "lost")
+	p.wait("the detach", func() bool { return p.detached != nil })
+	wantCondition(t, "the receiver", p.ended(), amqp.CondInternalError)
 }
