@@ -11,7 +11,7 @@ import (
 // tell a repeat from something new.
 type Attempt struct {
 	TransactionID string
-	// OperationID is the operation that the call serves: the delivery, or the
+	// OperationID is the operation that the call serves: the start, or the
 	// reschedule or cancel that was taken up.
 	OperationID string
 	Revision    int

@@ -63,7 +63,7 @@ func (s *session) receive(ctx context.Context, p *workflow.Progress, op *workflo
 
 // endedBefore reports whether an operation that the document would take was
 // refused for want of room when strangers' operations filled it, before the
-// delivery came. An end is for good, though its message, or the client's repeat,
+// start came. An end is for good, though its message, or the client's repeat,
 // comes once more.
 func (s *session) endedBefore(ctx context.Context, p *workflow.Progress, op workflow.Operation) (bool, error) {
 	_, known := p.Owner()

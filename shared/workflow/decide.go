@@ -25,7 +25,7 @@ type Turn struct {
 }
 
 // New returns the document of a transaction of which nothing is known yet but
-// its id. It is Accepted and waits for its delivery.
+// its id. It is Accepted and waits for its start.
 func (d *Definition) New(id string, now time.Time, limits Limits) *Progress {
 	p := &Progress{
 		ID: id, Schema: Schema, State: Accepted, Revision: 1,
@@ -64,8 +64,8 @@ func (d *Definition) Advance(p *Progress, t Turn) error {
 	}
 }
 
-// begin starts a transaction whose delivery is here, and rejects one whose
-// delivery has never come.
+// begin starts a transaction whose start is here, and rejects one whose
+// start has never come.
 func (d *Definition) begin(p *Progress, t Turn) (again bool, err error) {
 	if p.Request != nil {
 		return true, p.Start(t.Now, t.Limits.CompleteBy)
@@ -73,7 +73,7 @@ func (d *Definition) begin(p *Progress, t Turn) (again bool, err error) {
 	if t.Due.Before(p.CompleteBy.Time) {
 		return false, nil
 	}
-	return true, p.Reject(CauseExpired, "the delivery never arrived", t.Now, t.Limits)
+	return true, p.Reject(CauseExpired, "the request that starts it never arrived", t.Now, t.Limits)
 }
 
 // advanceRun decides on a Running transaction. The order matters: a rejection

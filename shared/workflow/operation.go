@@ -59,7 +59,7 @@ func (p *Progress) Refuses(op Operation) (reason string) {
 // repeat changes nothing, nor does one that the document refuses. That one, and
 // what settleOwner takes out of the document, is to be on record outside: whoever
 // saves the document, or is done with the operation, stores that first.
-// Operations are kept in the order of their ids, the delivery first, whatever the
+// Operations are kept in the order of their ids, the start first, whatever the
 // order in which they arrive. Anyone may receive an operation under the
 // document's ETag; only the holder of the lease acts on it.
 func (p *Progress) Receive(op Operation) (fresh bool, outside []OutsideOperation) {
@@ -80,7 +80,7 @@ func (p *Progress) Receive(op Operation) (fresh bool, outside []OutsideOperation
 	}
 	switch _, known := p.Owner(); {
 	case op.Kind == OperationStart:
-		outside = p.deliver(op, &record)
+		outside = p.receiveStart(op, &record)
 	case !known:
 		record.Caller = op.Caller
 	}
@@ -97,9 +97,9 @@ func (p *Progress) Receive(op Operation) (fresh bool, outside []OutsideOperation
 	return true, outside
 }
 
-func (p *Progress) deliver(op Operation, record *OperationRecord) []OutsideOperation {
-	if p.delivery() != nil {
-		record.end(OperationRefused, "the transaction already has a delivery", op.AcceptedAt)
+func (p *Progress) receiveStart(op Operation, record *OperationRecord) []OutsideOperation {
+	if p.starting() != nil {
+		record.end(OperationRefused, "the transaction was started before", op.AcceptedAt)
 		return nil
 	}
 	p.Caller = op.Caller
@@ -114,7 +114,8 @@ func (p *Progress) deliver(op Operation, record *OperationRecord) []OutsideOpera
 	return outside
 }
 
-func (p *Progress) delivery() *OperationRecord {
+// starting returns the operation that starts the transaction, nil before it is here.
+func (p *Progress) starting() *OperationRecord {
 	for i := range p.Operations {
 		if p.Operations[i].Kind == OperationStart {
 			return &p.Operations[i]
@@ -147,7 +148,7 @@ func (p *Progress) cancelling() *OperationRecord {
 }
 
 // Serving returns the OperationID on whose behalf calls are made now: the
-// cancel or the reschedule that was taken up, otherwise the delivery.
+// cancel or the reschedule that was taken up, otherwise the start.
 func (p *Progress) Serving() string {
 	if cancel := p.cancelling(); cancel != nil {
 		return cancel.ID
@@ -199,12 +200,12 @@ func (d *Definition) apply(p *Progress, op *OperationRecord, t Turn) error {
 	case OperationReschedule:
 		return d.reschedule(p, op, t)
 	}
-	return nil // the delivery ends with its run
+	return nil // the start ends with its run
 }
 
 // refusal tells why the state of the transaction leaves no room for an
 // operation. A cancel may be refused as long as it is being undone for: what it
-// would supersede waits for its end, the delivery and the reschedules. What is
+// would supersede waits for its end, the start and the reschedules. What is
 // Stuck and not being undone goes on with its run when an operator retries it, and
 // does then what its client has asked for meanwhile.
 func (p *Progress) refusal(kind OperationKind) string {
@@ -226,8 +227,8 @@ const tooLate = "it is too late: the transaction was completed and can no longer
 // wasCompleted reports whether the transaction has been Completed before, so
 // that what runs now is a change.
 func (p *Progress) wasCompleted() bool {
-	delivery := p.delivery()
-	return delivery != nil && delivery.State == OperationApplied
+	start := p.starting()
+	return start != nil && start.State == OperationApplied
 }
 
 // tooLate reports whether a transaction that was completed once has passed the
@@ -265,7 +266,7 @@ func (p *Progress) endCancelled(cancel *OperationRecord, now time.Time) {
 
 func (d *Definition) reschedule(p *Progress, op *OperationRecord, t Turn) error {
 	if p.State != Running && p.State != Completed || p.changing() != nil || p.firstIn(StepRejected) != nil || d.redoing(p) {
-		return nil // it waits for its delivery, for the end of a cancel, for the one before it, for the decision on a rejection, for the putting back
+		return nil // it waits for its start, for the end of a cancel, for the one before it, for the decision on a rejection, for the putting back
 	}
 	for _, other := range p.Operations {
 		if other.Kind == OperationReschedule && other.State == OperationApplied && other.ID > op.ID {

@@ -7,10 +7,10 @@ import "slices"
 // its id.
 func Owns(owner, caller string) bool { return owner == "" || owner == caller }
 
-// Owner returns whose transaction it is: the caller of its delivery. It is not
-// known before the delivery is here.
+// Owner returns whose transaction it is: the caller of its start. It is not
+// known before the start is here.
 func (p *Progress) Owner() (caller string, known bool) {
-	return p.Caller, p.delivery() != nil
+	return p.Caller, p.starting() != nil
 }
 
 // SeenBy reports whether the transaction may be shown to a caller: to its owner,
@@ -30,8 +30,8 @@ func (p *Progress) Foreign(op Operation) bool {
 	return known && !Owns(owner, op.Caller)
 }
 
-// settleOwner keeps of the operations that came before the delivery those of the
-// delivery's caller, and returns the others. They never took effect: see
+// settleOwner keeps of the operations that came before the start those of the
+// start's caller, and returns the others. They never took effect: see
 // waitsForOwner.
 func (p *Progress) settleOwner() (outside []OutsideOperation) {
 	var kept []OperationRecord

@@ -20,7 +20,7 @@ type Progress struct {
 	State  State  `json:"state"`
 	Cause  Cause  `json:"cause,omitempty"` // why it is, or was, undone
 	Reason string `json:"reason,omitempty"`
-	// Caller is the delivery's, an opaque id: whose transaction it is. Empty
+	// Caller is the start's, an opaque id: whose transaction it is. Empty
 	// when callers are not known; see Owns.
 	Caller   string `json:"caller,omitempty"`
 	Revision int    `json:"revision"`
@@ -163,7 +163,7 @@ type OperationRecord struct {
 	Kind   OperationKind  `json:"kind"`
 	State  OperationState `json:"state"`
 	Reason string         `json:"reason,omitempty"` // for Refused and Superseded
-	// Caller is who asked, until the delivery shows whose transaction it is.
+	// Caller is who asked, until the start shows whose transaction it is.
 	Caller string          `json:"caller,omitempty"`
 	Change json.RawMessage `json:"change,omitempty"` // a reschedule's body, while Pending
 	Bytes  int             `json:"bytes,omitempty"`  // the length that Change has, or had
