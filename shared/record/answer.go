@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -73,6 +74,7 @@ func AnswerPut[B, A, T, V any](
 		if err != nil {
 			return err
 		}
+		tell(w, change != "")
 		status := http.StatusOK
 		if change == Created {
 			status = http.StatusCreated
@@ -88,11 +90,29 @@ func AnswerDelete(undo func(ctx context.Context, id string, by By) error) Handle
 		if err != nil {
 			return err
 		}
-		if err := undo(r.Context(), id, by); err != nil {
+		var written atomic.Bool
+		if err := undo(context.WithValue(r.Context(), writtenKey{}, &written), id, by); err != nil {
 			return err
 		}
+		tell(w, written.Load())
 		w.WriteHeader(http.StatusNoContent)
 		return nil
+	}
+}
+
+// writtenKey is of an *atomic.Bool that tells whether Update has written something on
+// behalf of a call.
+type writtenKey struct{}
+
+func noteWritten(ctx context.Context) {
+	if written, ok := ctx.Value(writtenKey{}).(*atomic.Bool); ok {
+		written.Store(true)
+	}
+}
+
+func tell(w http.ResponseWriter, changed bool) {
+	if changed {
+		w.Header().Set(HeaderChanged, "true")
 	}
 }
 

@@ -21,6 +21,10 @@ const (
 	HeaderRevision    = "Revision"
 )
 
+// HeaderChanged is "true" in the answer to a PUT or DELETE that has changed what is
+// stored. A repeat that has found all as it should be has no such header.
+const HeaderChanged = "Record-Changed"
+
 // MaxBody is the largest body that the backends read, in bytes.
 const MaxBody = 64 << 10
 

@@ -27,14 +27,17 @@ func Update[T any](ctx context.Context, store Store[T], id string, change func(d
 			return &doc, etag, err
 		},
 		Change: func(doc *T) (bool, error) { return change(doc, exists) },
-		Write: func(ctx context.Context, doc *T, etag string) error {
-			if !exists {
-				_, err := store.Create(ctx, id, *doc)
-				return err
+		Write: func(ctx context.Context, doc *T, etag string) (err error) {
+			if exists {
+				_, err = store.Replace(ctx, id, *doc, etag)
+			} else {
+				_, err = store.Create(ctx, id, *doc)
 			}
-			_, err := store.Replace(ctx, id, *doc, etag)
-			if failure.Is(err, failure.NotFound) { // it was deleted meanwhile
+			if exists && failure.Is(err, failure.NotFound) { // it was deleted meanwhile
 				return failure.New(failure.Conflict, "update", id, err)
+			}
+			if err == nil {
+				noteWritten(ctx)
 			}
 			return err
 		},

@@ -20,7 +20,7 @@ func TestContract(t *testing.T) {
 		{Name: "too early", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com","at":"2026-11-22T12:00:09Z"}`,
 			Status: 429, Answer: "too-early", RetryAfter: "9"},
 		{Name: "send", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com"}`, Status: 201, Answer: sent},
-		{Name: "repeat", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com"}`, Status: 200, Answer: sent},
+		{Name: "repeat", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com"}`, Status: 200, Answer: sent, Unchanged: true},
 		{Name: "later revision", Method: "PUT", Path: "/mails/t", Transaction: "t", Revision: "2", Body: `{"to":"ann@example.com"}`, Status: 200, Answer: sent},
 		{Name: "undo", Method: "DELETE", Path: "/mails/t", Transaction: "t", Status: 409, Answer: "cannot-be-undone"},
 		{Name: "still there", Method: "GET", Path: "/mails/t", Status: 200, Answer: sent},

@@ -19,7 +19,7 @@ func TestContract(t *testing.T) {
 		{Name: "not served", Method: "PUT", Path: "/shipments/t", Transaction: "t",
 			Body: `{"item":"i","quantity":2,"address":"x","country":"AQ"}`, Status: 422, Answer: "not-served"},
 		{Name: "ship", Method: "PUT", Path: "/shipments/t", Transaction: "t", Body: toFrance, Status: 201, Answer: `{"country":"FR"}`},
-		{Name: "repeat", Method: "PUT", Path: "/shipments/t", Transaction: "t", Body: toFrance, Status: 200},
+		{Name: "repeat", Method: "PUT", Path: "/shipments/t", Transaction: "t", Body: toFrance, Status: 200, Unchanged: true},
 		{Name: "get", Method: "GET", Path: "/shipments/t", Status: 200, Answer: `{"quantity":2}`},
 		{Name: "undo", Method: "DELETE", Path: "/shipments/t", Transaction: "t", Status: 204},
 		{Name: "late", Method: "PUT", Path: "/shipments/t", Transaction: "t", Body: toFrance, Status: 410, Answer: "gone"},

@@ -26,6 +26,9 @@ type Call struct {
 	Answer string
 	// RetryAfter is the header, if it matters.
 	RetryAfter string
+	// Unchanged tells that a transaction's PUT or DELETE which succeeds changes nothing,
+	// and does not say that it does.
+	Unchanged bool
 }
 
 // Contract makes the calls one after the other, and checks the answers.
@@ -43,6 +46,10 @@ func Contract(t *testing.T, routes func(*mux.Router, *slog.Logger), calls []Call
 			}
 			if got := res.Header().Get("Retry-After"); got != c.RetryAfter {
 				t.Errorf("Retry-After %q, want %q", got, c.RetryAfter)
+			}
+			changed := res.Header().Get(record.HeaderChanged) != ""
+			if want := c.Transaction != "" && c.Method != http.MethodGet && res.Code < 300 && !c.Unchanged; changed != want {
+				t.Errorf("it says that it changed something: %v, want %v", changed, want)
 			}
 			c.checkBody(t, res.Header().Get("Content-Type"), body)
 		})

@@ -2,7 +2,9 @@ package chaos
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
@@ -61,12 +63,15 @@ func callEffects(calls []workflow.Call, app string) ([]string, error) {
 	return all, nil
 }
 
-// pointsOf are the points of effects: each before it is done, and before it is
-// answered.
+// pointsOf are the points of effects: each before it is done, and, if it can change
+// anything, before it is answered.
 func pointsOf(effects []string) []string {
 	var points []string
 	for _, e := range effects {
-		points = append(points, e+effect.Before, e+effect.Answer)
+		points = append(points, e+effect.Before)
+		if !strings.HasPrefix(e, effect.Call(http.MethodGet, "")) {
+			points = append(points, e+effect.Answer)
+		}
 	}
 	return points
 }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
+	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
 // mortal passes a call on to a function, unless its caller is a handler that dies
-// before that or, if it is answered with a success, before it has the answer. The
-// function may be of the same handler.
+// before that or, if it has changed something, before it has the answer. The function
+// may be of the same handler.
 func (h *Host) mortal(f *config.Function, next httpServe) httpServe {
 	crashes := h.cfg.Crashes
 	if crashes == nil {
@@ -33,7 +34,7 @@ func (h *Host) mortal(f *config.Function, next httpServe) httpServe {
 		}
 		answer := &heldAnswer{header: http.Header{}, status: http.StatusOK}
 		next(answer, r, params)
-		if answer.status < http.StatusMultipleChoices {
+		if answer.status < http.StatusMultipleChoices && answer.header.Get(record.HeaderChanged) != "" {
 			if death := crashes.Passes(agent, effect.Answer, name); death != nil {
 				death.Bring(r.Context().Done())
 				cutConnection()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host/config"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
@@ -34,20 +35,23 @@ func TestCallersDieAtTheirCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		instance, point string
 		status          int
+		changed         bool
 		calls           int // that reach the function
 		answers         string
 	}{
-		"before":              {run + "0001", "call.PUT.Packages.before", http.StatusCreated, 1, "201 PUT "},
-		"behind":              {run + "0001", "call.PUT.Packages.answer", http.StatusCreated, 2, "201 PUT "},
-		"a refusal":           {run + "0001", "call.PUT.Packages.answer", http.StatusConflict, 2, "409 PUT 409 PUT "},
-		"another method":      {run + "0001", "call.DELETE.Packages.before", http.StatusCreated, 2, "201 PUT 201 PUT "},
-		"another function":    {run + "0001", "call.PUT.Accounts.before", http.StatusCreated, 2, "201 PUT 201 PUT "},
-		"no handler of a run": {"ffffffff0001", "call.PUT.Packages.before", http.StatusCreated, 2, "201 PUT 201 PUT "},
+		"before":              {run + "0001", "call.PUT.Packages.before", http.StatusCreated, true, 1, "201 PUT "},
+		"behind":              {run + "0001", "call.PUT.Packages.answer", http.StatusCreated, true, 2, "201 PUT "},
+		"behind a repeat":     {run + "0001", "call.PUT.Packages.answer", http.StatusOK, false, 2, "200 PUT 200 PUT "},
+		"before a repeat":     {run + "0001", "call.PUT.Packages.before", http.StatusOK, false, 1, "200 PUT "},
+		"a refusal":           {run + "0001", "call.PUT.Packages.answer", http.StatusConflict, true, 2, "409 PUT 409 PUT "},
+		"another method":      {run + "0001", "call.DELETE.Packages.before", http.StatusCreated, true, 2, "201 PUT 201 PUT "},
+		"another function":    {run + "0001", "call.PUT.Accounts.before", http.StatusCreated, true, 2, "201 PUT 201 PUT "},
+		"no handler of a run": {"ffffffff0001", "call.PUT.Packages.before", http.StatusCreated, true, 2, "201 PUT 201 PUT "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			at := 2
-			if c.status != http.StatusCreated {
+			if strings.HasSuffix(c.point, effect.Answer) && (c.status == http.StatusConflict || !c.changed) {
 				at = 1 // which never comes
 			}
 			if err := (effect.Plan{Run: run, Points: map[string]int{c.point: at}}).Write(dir); err != nil {
@@ -67,6 +71,9 @@ func TestCallersDieAtTheirCalls(t *testing.T) {
 				}
 				calls++
 				w.Header().Set("Method", r.Method)
+				if c.changed {
+					w.Header().Set(record.HeaderChanged, "true")
+				}
 				w.WriteHeader(c.status)
 				_, _ = w.Write([]byte("body"))
 			})
