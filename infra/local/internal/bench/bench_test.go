@@ -122,6 +122,25 @@ func TestScope(t *testing.T) {
 	}
 }
 
+// Ensure that an overload which refuses nobody proves nothing of refusals.
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		refused int
+		p99     time.Duration
+		met     bool
+		got     string
+	}{
+		"soon":   {7, refusalTarget - 1, true, "250ms"},
+		"late":   {7, refusalTarget, false, "250ms"},
+		"nobody": {0, 0, false, "nobody was refused; accepted with p99 2s"},
+	} {
+		r := &load.Result{Refused: c.refused, Refusal: load.Latency{P99: c.p99}, Latency: load.Latency{P99: 2 * time.Second}}
+		if check := refusals(r); check.Met != c.met || check.Got != c.got {
+			t.Errorf("%s: %+v", name, check)
+		}
+	}
+}
+
 func TestSecondsUntilNormal(t *testing.T) {
 	quick, slow := load.Latency{P99: time.Millisecond}, load.Latency{P99: latencyTarget}
 	for want, points := range map[int][]load.Point{
