@@ -1,4 +1,4 @@
-// Everything that drone delivery runs on in Azure: two Flex Consumption apps from
+// Everything that the business runs on in Azure: two Flex Consumption apps from
 // one package, Event Hubs, Service Bus, Cosmos DB, storage and monitoring. No
 // service is reached with a key: all take tokens of the apps' identities only,
 // each with the least roles on the entities that it uses. The vault has what makes

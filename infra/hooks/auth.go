@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
 
 // byHand tells what to do without the right to change the directory.
@@ -37,7 +39,7 @@ func (h *hook) auth(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		name = "drone-delivery-" + environment + "-" + h.suffix()
+		name = chosen.Business().Name + "-" + environment + "-" + h.suffix()
 		if err := h.setEnv(ctx, envAuthAppName, name); err != nil {
 			return err
 		}

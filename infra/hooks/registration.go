@@ -23,9 +23,9 @@ func roles() []appRole {
 		return appRole{id, value, value, description, []string{"Application", "User"}, true}
 	}
 	return []appRole{
-		role("9b5dc542-1d41-4ef5-8748-820111afb84f", "Client", "Asks for deliveries and follows its own"),
+		role("9b5dc542-1d41-4ef5-8748-820111afb84f", "Client", "Asks for transactions and follows its own"),
 		role("1f2d89a8-0c90-428a-a8de-89a7d62ce6f3", "Scheduler", "Calls the backends on behalf of the workflow"),
-		role("95fce8d8-c451-4b50-9c7e-2bf0bb994037", "Operator", "Looks after transactions, the quarantine and the drones"),
+		role("95fce8d8-c451-4b50-9c7e-2bf0bb994037", "Operator", "Looks after transactions and the quarantine, and asks the backends"),
 	}
 }
 

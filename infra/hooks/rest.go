@@ -27,7 +27,7 @@ type rest struct {
 // newREST returns a rest whose requests are authorized by a policy. retries is
 // how often a request is repeated that failed for a moment; -1 for never.
 func newREST(base string, authorize policy.Policy, transport policy.Transporter, retries int32) *rest {
-	return &rest{strings.TrimSuffix(base, "/"), runtime.NewPipeline("drone-delivery-hooks", "v1",
+	return &rest{strings.TrimSuffix(base, "/"), runtime.NewPipeline("hooks", "v1",
 		runtime.PipelineOptions{PerRetry: []policy.Policy{authorize}},
 		&policy.ClientOptions{
 			Transport: transport,

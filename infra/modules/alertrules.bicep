@@ -378,7 +378,7 @@ var metricsOfOurs = [
   }
   {
     key: 'completion-time'
-    title: 'Deliveries take too long to complete'
+    title: 'Transactions take too long to complete'
     severity: 2
     hold: 'PT15M'
     expression: 'histogram_quantile(0.99, sum by (le) ({__name__="${business.metrics}.transaction.duration", state="Completed"})) > 300'

@@ -16,6 +16,7 @@ param cosmosAccountId string
 
 var business = loadJsonContent('../business.json')
 var places = {
+  '##business##': business.name
   '##metrics##': business.metrics
   '##workspace##': workspaceId
   '##applicationInsights##': applicationInsightsId
@@ -32,7 +33,7 @@ resource workbook 'Microsoft.Insights/workbooks@2023-06-01' = {
   tags: tags
   kind: 'shared'
   properties: {
-    displayName: 'Drone delivery'
+    displayName: business.name
     category: 'workbook'
     version: 'Notebook/1.0'
     sourceId: applicationInsightsId
