@@ -114,7 +114,7 @@ func (s *Service) post(ctx context.Context, id string, n workflow.Notice) (err e
 	if err := s.c.Receiver.Post(ctx, e); err != nil {
 		return err
 	}
-	s.c.Log.DebugContext(ctx, "notice delivered", telemetry.KeyTransaction, id, telemetry.KeyState, n.State, "event", e.ID)
+	s.c.Log.DebugContext(ctx, "notice taken", telemetry.KeyTransaction, id, telemetry.KeyState, n.State, "event", e.ID)
 	return nil
 }
 

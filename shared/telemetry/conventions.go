@@ -32,7 +32,7 @@ type conventions struct {
 func (b *builder) conventions() conventions {
 	return conventions{
 		sent:           b.counter("messaging.client.sent.messages", "{message}", "Number of messages producer attempted to send to the broker."),
-		consumed:       b.counter("messaging.client.consumed.messages", "{message}", "Number of messages that were delivered to the application."),
+		consumed:       b.counter("messaging.client.consumed.messages", "{message}", "Number of messages that the application received."),
 		clientDuration: b.seconds("messaging.client.operation.duration", "Duration of messaging operation initiated by a producer or consumer client.", short),
 		processed:      b.seconds("messaging.process.duration", "Duration of processing operation.", short),
 		invocations:    b.counter("faas.invocations", "{invocation}", "Number of successful invocations."),

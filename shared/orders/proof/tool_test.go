@@ -50,18 +50,19 @@ func run(t *testing.T, cmd *exec.Cmd) string {
 
 // served is a system that runs.
 type served struct {
-	HTTP, CosmosDB string
-	log            string // the path of its log
+	HTTP, CosmosDB, ServiceBus string
+	log                        string // the path of its log
+	output                     *lines // what the tool writes
 }
 
 // serve serves the app until the test ends.
 func (b tool) serve(t *testing.T, args ...string) served {
 	t.Helper()
 	const free = "127.0.0.1:0"
-	var output lines
+	output := &lines{}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), b.path,
 		append([]string{"serve", "-app", b.app, "-http", free, "-amqp", free, "-cosmos", free}, args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, overlaid(), &output, &output
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, overlaid(), output, output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (b tool) serve(t *testing.T, args ...string) served {
 			t.Logf("serve:\n%s", output.String())
 		}
 	})
-	s := served{log: filepath.Join(b.dir, "local", "log.txt")}
+	s := served{log: filepath.Join(b.dir, "local", "log.txt"), output: output}
 	ticks := time.NewTicker(50 * time.Millisecond)
 	defer ticks.Stop()
 	for {
