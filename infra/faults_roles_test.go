@@ -105,6 +105,7 @@ var operationFaults = []fault{
 	one("what alerts read", `looks for the log line "transactions stuck"`, "infra/modules/alertrules.bicep", "transaction stuck", "transactions stuck"),
 	one("what alerts read", `looks for the log line "undo was refused"`, "infra/modules/alertrules.bicep", "undo refused", "undo was refused"),
 	one("metrics of ours", "drone_delivery.accept.time, which nothing records", "infra/modules/alertrules.bicep", "${business.metrics}.accept.duration", "${business.metrics}.accept.time"),
+	one("metrics of ours", "nothing reads a metric of ours", "infra/business.json", `"metrics": "drone_delivery"`, `"metrics": "orders"`),
 	one("metrics of ours", "drone_delivery.wake, which nothing records", "infra/modules/workbook.json", "##metrics##.wakes", "##metrics##.wake"),
 	one("placeholders", "the placeholder ##cosmosDB## is left", "infra/modules/workbook.bicep", "##cosmosDB##", "##cosmos##"),
 }

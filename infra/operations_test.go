@@ -138,14 +138,19 @@ func metricsOfOurs(w *world) []string {
 		return []string{err.Error()}
 	}
 	var out []string
+	read := false
 	for _, r := range w.deployed.Resources {
 		for _, text := range texts(r.Body) {
 			for _, name := range ours.FindAllString(text, -1) {
+				read = true
 				if !strings.Contains(string(recorded), "\n| `"+name+"` |") {
 					out = append(out, fmt.Sprintf("%s reads the metric %s, which nothing records", r.Name, name))
 				}
 			}
 		}
+	}
+	if !read {
+		out = append(out, "nothing reads a metric of ours")
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
