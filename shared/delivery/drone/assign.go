@@ -76,12 +76,18 @@ func (a *assigning) round(ctx context.Context) (rec record.Record[Assignment], c
 		done, err := a.putBack(ctx, &rec, etag, change)
 		return rec, change, done, err
 	}
-	flight, window := a.flight(&rec)
-	standing := a.cfg.window(rec.Content.Flight, a.now())
-	drone, err := a.choose(ctx, &rec, window)
+	_, wanted := a.flight(&rec)
+	drone, err := a.choose(ctx, &rec, wanted)
 	if err != nil {
 		return rec, "", false, err
 	}
+	// Planned once more, now that the drone was read: of the holds that were over before
+	// that its document may tell nothing.
+	flight, window := a.flight(&rec)
+	if !drone.Drone.FreeFor(a.id, window, a.now()) {
+		return rec, "", false, nil
+	}
+	standing := a.cfg.window(rec.Content.Flight, a.now())
 	chosen := Candidate{drone.Drone.ID, drone.Drone.Zone}
 	flight.DroneID, flight.Zone = chosen.DroneID, chosen.Zone
 	windows := []Window{window}

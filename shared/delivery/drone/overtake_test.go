@@ -45,6 +45,37 @@ func TestPutGoesOnAfterAnyFault(t *testing.T) {
 	}
 }
 
+// A PUT that is slow to find a drone departs after the one that had it before was
+// undone: the drone's document tells nothing of that any more.
+func TestASlowPutDepartsAfterTheUndo(t *testing.T) {
+	for n := 1; n <= maxSteps; n++ {
+		h := newHarness(t, 1, 1).ready()
+		_, _, err := put(h.service(), "a", 1, ask())
+		wantStatus(t, err, 200)
+		h.pass(time.Minute)
+		seen := 0
+		before := func(recordtest.Op, string) recordtest.Fault {
+			if seen++; seen == n {
+				h.pass(10 * time.Second)
+				wantStatus(t, del(h.service(), "a"), 200)
+			}
+			return recordtest.None
+		}
+		h.assignments.Before, h.drones.Docs.Before = before, before
+		s := h.service()
+		_, _, err = put(s, "b", 1, ask())
+		if h.assignments.Before, h.drones.Docs.Before = nil, nil; err != nil {
+			continue // it came when the drone was not free yet
+		}
+		_, all := h.all()
+		a, b := all["a"], all["b"]
+		if undone := a.Journal[len(a.Journal)-1].At; b.Content.DepartAt.Before(undone) {
+			t.Errorf("undone before operation %d: the next one departs at %s, it was undone at %s", n, b.Content.DepartAt, undone)
+		}
+		h.check()
+	}
+}
+
 // A write of a PUT that lands only after its caller has given up, and after the
 // workflow has gone on, changes nothing.
 func TestLateWritesAreHarmless(t *testing.T) {
