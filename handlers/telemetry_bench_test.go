@@ -18,9 +18,9 @@ import (
 )
 
 // kinds are what telemetry costs is measured with: none at all; what there is
-// without any setting; the metrics of serve; and everything, by OTLP to a
-// collector on this machine.
-var kinds = []string{"none", "no exporter", "metrics", "OTLP"}
+// without any setting; the metrics of serve; and metrics with 1 % of the traces, or
+// with all of them, by OTLP to a collector on this machine.
+var kinds = []string{"none", "no exporter", "metrics", "OTLP, 1 %", "OTLP"}
 
 // signalsFor opens one of the kinds.
 func signalsFor(b *testing.B, kind string) observe.Signals {
@@ -31,7 +31,10 @@ func signalsFor(b *testing.B, kind string) observe.Signals {
 		return observe.Signals{}
 	case "metrics":
 		c.Prometheus = true
-	case "OTLP":
+	case "OTLP, 1 %", "OTLP":
+		if kind != "OTLP" {
+			c.TraceRatio = 0.01
+		}
 		collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 		}))

@@ -28,8 +28,8 @@ func (e Envelope) Encode() ([]byte, error) {
 	if err := e.check(); err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	b := bytes.NewBuffer(make([]byte, 0, room+len(e.Body)))
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false) // it would make a body of the largest size larger
 	if err := enc.Encode(e); err != nil {
 		return nil, fmt.Errorf("encode message of transaction %s: %w", e.TransactionID, err)
@@ -37,23 +37,27 @@ func (e Envelope) Encode() ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// room is what a message takes beside its body, in bytes, where its caller's id is
+// no longer than usual.
+const room = 512
+
 // Decode reads an envelope. Fields that it does not know are ignored, so that
 // a field can be added without a new schema. The error is ErrUnreadable or
 // ErrNewerSchema.
 func Decode(body []byte) (Envelope, error) {
-	// The schema is read first: nothing else of a newer one need make sense.
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(body, &version); err != nil {
-		return Envelope{}, fmt.Errorf("%w: malformed: %w", ErrUnreadable, err)
-	}
-	if version.Schema > EnvelopeSchema {
-		return Envelope{}, fmt.Errorf("%w: %d, known is %d", ErrNewerSchema, version.Schema, EnvelopeSchema)
-	}
 	var e Envelope
 	if err := json.Unmarshal(body, &e); err != nil {
-		return Envelope{}, fmt.Errorf("%w: malformed: %w", ErrUnreadable, err)
+		// Nothing but the schema of a newer one need make sense.
+		var version struct {
+			Schema int `json:"schema"`
+		}
+		if json.Unmarshal(body, &version) != nil || version.Schema <= EnvelopeSchema {
+			return Envelope{}, fmt.Errorf("%w: malformed: %w", ErrUnreadable, err)
+		}
+		e.Schema = version.Schema
+	}
+	if e.Schema > EnvelopeSchema {
+		return Envelope{}, fmt.Errorf("%w: %d, known is %d", ErrNewerSchema, e.Schema, EnvelopeSchema)
 	}
 	if e.Schema == 1 { // of when there was one business
 		e.Schema = EnvelopeSchema

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -219,8 +220,32 @@ func (m *Metrics) QueueAge(ctx context.Context, queue string, enqueued, now time
 
 // with is the option of a measurement with these attributes.
 func with(attrs ...attribute.KeyValue) metric.MeasurementOption {
-	return metric.WithAttributeSet(attribute.NewSet(attrs...))
+	var key attributes
+	if len(attrs) > len(key) {
+		return metric.WithAttributeSet(attribute.NewSet(attrs...))
+	}
+	copy(key[:], attrs)
+	sets.RLock()
+	set, known := sets.of[key]
+	sets.RUnlock()
+	if !known {
+		set = metric.WithAttributeSet(attribute.NewSet(attrs...))
+		sets.Lock()
+		defer sets.Unlock()
+		sets.of[key] = set
+	}
+	return set
 }
+
+// attributes are those of a measurement, in the order in which they are given.
+type attributes [6]attribute.KeyValue
+
+// sets are the attributes that were used before: there are few, and to sort them
+// costs more than the rest of a measurement.
+var sets = struct {
+	sync.RWMutex
+	of map[attributes]metric.MeasurementOption
+}{of: map[attributes]metric.MeasurementOption{}}
 
 // builder makes instruments and gathers what is wrong with them.
 type builder struct {
