@@ -63,14 +63,10 @@ func newServices(t *testing.T) *services {
 		problem.Write(w, r, *problem.New(problem.NotFound, ""))
 	})
 	api := router.PathPrefix("/api").Subrouter()
-	for _, routes := range []func(*mux.Router, *slog.Logger){
-		b.accounts.Routes, drones.Routes,
-		parcel.New(parcel.Config{}, b.packages, now).Routes,
-		transportation.New(transportation.Defaults(), b.bookings, now).Routes,
-		deliveries.New(deliveries.Config{}, b.done, now).Routes,
-	} {
-		routes(api, log)
-	}
+	recordtest.Mount(api, log, slices.Concat(b.accounts.Endpoints(), drones.Endpoints(),
+		parcel.New(parcel.Config{}, b.packages, now).Endpoints(),
+		transportation.New(transportation.Defaults(), b.bookings, now).Endpoints(),
+		deliveries.New(deliveries.Config{}, b.done, now).Endpoints()))
 	server := httptest.NewServer(router)
 	t.Cleanup(server.Close)
 	addresses := map[string]string{}

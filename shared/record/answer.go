@@ -24,15 +24,11 @@ func Endpoints[B, A, T any](path string, k *Keeper[T], check func(B) (A, error),
 		}
 		return k.Put(ctx, id, by, hash, func(live *T) T { return build(ask, live) })
 	}
-	undo := func(ctx context.Context, id string, by By) error {
-		_, err := k.Delete(ctx, id, by)
-		return err
-	}
 	content := func(r Record[T]) T { return r.Content }
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: path, Handle: AnswerGet(k.GetLive, content)},
 		{Method: http.MethodPut, Path: path, Handle: AnswerPut(check, put, content)},
-		{Method: http.MethodDelete, Path: path, Handle: AnswerDelete(undo)},
+		{Method: http.MethodDelete, Path: path, Handle: AnswerDelete(k.Delete)},
 	}
 }
 

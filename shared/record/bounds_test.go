@@ -215,7 +215,7 @@ func TestManyWritersAreFenced(t *testing.T) {
 				n := w*each + i
 				_ = put(t.Context(), n) // by chance
 				for {
-					_, err := f.keeper.Delete(t.Context(), "r", by(n))
+					err := f.keeper.Delete(t.Context(), "r", by(n))
 					if err == nil {
 						break
 					}

@@ -3,15 +3,12 @@ package record
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 
 	"github.com/gorilla/mux"
 
-	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/problem"
-	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
 // The headers with which a workflow says on whose behalf it calls.
@@ -27,25 +24,6 @@ const HeaderChanged = "Record-Changed"
 
 // MaxBody is the largest body that the backends read, in bytes.
 const MaxBody = 64 << 10
-
-// Mount adds the endpoints to a router, in their order. log gets what clients are
-// not told of a failure of the service itself.
-func Mount(router *mux.Router, log *slog.Logger, endpoints []business.Endpoint) {
-	for _, e := range endpoints {
-		router.HandleFunc("/"+e.Path, func(w http.ResponseWriter, r *http.Request) {
-			err := e.Handle(w, r)
-			if err == nil {
-				return
-			}
-			p := problem.From(err)
-			if p.Status >= http.StatusInternalServerError {
-				log.ErrorContext(r.Context(), "backend failed", telemetry.KeyMethod, e.Method, telemetry.KeyPath, r.URL.Path,
-					telemetry.KeyTransaction, r.Header.Get(HeaderTransaction), telemetry.KeyStatus, p.Status, telemetry.KeyError, err)
-			}
-			problem.Write(w, r, p)
-		}).Methods(e.Method)
-	}
-}
 
 // Caller returns on whose behalf r is made. Transaction-Id is required,
 // Revision is 1 if it is missing. The error is a *problem.Problem.

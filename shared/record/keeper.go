@@ -106,10 +106,9 @@ func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, buil
 }
 
 // Delete undoes what a transaction has here, if anything, and leaves its
-// tombstone. It returns the record as it is then. The error is a
-// *problem.Problem if what the transaction has is Done.
-func (k *Keeper[T]) Delete(ctx context.Context, id string, by By) (Record[T], error) {
-	return Update(ctx, k.Store, id, func(rec *Record[T], _ bool) (bool, error) {
+// tombstone. The error is a *problem.Problem if what the transaction has is Done.
+func (k *Keeper[T]) Delete(ctx context.Context, id string, by By) error {
+	_, err := Update(ctx, k.Store, id, func(rec *Record[T], _ bool) (bool, error) {
 		rec.ID = id
 		if k.Done != nil && rec.TransactionID == by.TransactionID && k.Done(rec.Content) {
 			return false, problem.New(CannotUndo, "%s has happened", id)
@@ -119,6 +118,7 @@ func (k *Keeper[T]) Delete(ctx context.Context, id string, by By) (Record[T], er
 		}
 		return true, k.makeRoom(ctx, rec)
 	})
+	return err
 }
 
 // maxMoved bounds how many tombstones one DELETE moves, in time less than that

@@ -46,7 +46,7 @@ func (f *fixture) put(t *testing.T, transactionID string, revision int, content 
 
 func (f *fixture) del(t *testing.T, transactionID string) error {
 	t.Helper()
-	_, err := f.keeper.Delete(t.Context(), "r", record.By{TransactionID: transactionID, Revision: 1})
+	err := f.keeper.Delete(t.Context(), "r", record.By{TransactionID: transactionID, Revision: 1})
 	return err
 }
 
@@ -159,7 +159,7 @@ func TestPageOfHasTheLiveOnesOfTheOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.keeper.Delete(t.Context(), "r2", record.By{TransactionID: "r2"}); err != nil {
+	if err := f.keeper.Delete(t.Context(), "r2", record.By{TransactionID: "r2"}); err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
@@ -198,7 +198,7 @@ func TestReadCall(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got record.By
 			router := mux.NewRouter()
-			record.Mount(router, slog.New(slog.DiscardHandler), []business.Endpoint{{Method: "PUT", Path: "things/{id}",
+			recordtest.Mount(router, slog.New(slog.DiscardHandler), []business.Endpoint{{Method: "PUT", Path: "things/{id}",
 				Handle: func(_ http.ResponseWriter, r *http.Request) (err error) {
 					_, got, err = record.ReadCall(r)
 					return err
@@ -236,7 +236,7 @@ func TestFailuresOfTheServiceAreLogged(t *testing.T) {
 		t.Run(tt.err.Error(), func(t *testing.T) {
 			var log strings.Builder
 			router := mux.NewRouter()
-			record.Mount(router, slog.New(slog.NewTextHandler(&log, nil)), []business.Endpoint{{Method: "GET", Path: "x",
+			recordtest.Mount(router, slog.New(slog.NewTextHandler(&log, nil)), []business.Endpoint{{Method: "GET", Path: "x",
 				Handle: func(http.ResponseWriter, *http.Request) error { return tt.err }}})
 			res := httptest.NewRecorder()
 			router.ServeHTTP(res, httptest.NewRequest(http.MethodGet, "/x", nil))

@@ -41,7 +41,10 @@ func TestLiveContentExpiresAfterItsEnd(t *testing.T) {
 	until(put("y", 2), end.Add(keep))
 	// A write of another's tombstone changes nothing of that.
 	now = start.Add(3 * day)
-	rec, err := k.Delete(t.Context(), "r", record.By{TransactionID: "b", Revision: 1})
+	if err := k.Delete(t.Context(), "r", record.By{TransactionID: "b", Revision: 1}); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := k.Get(t.Context(), "r")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +52,10 @@ func TestLiveContentExpiresAfterItsEnd(t *testing.T) {
 	// Written after its end it lives on for the retention.
 	now = end.Add(day)
 	until(put("z", 3), now.Add(keep))
-	if rec, err = k.Delete(t.Context(), "r", by); err != nil {
+	if err = k.Delete(t.Context(), "r", by); err != nil {
+		t.Fatal(err)
+	}
+	if rec, err = k.Get(t.Context(), "r"); err != nil {
 		t.Fatal(err)
 	}
 	until(rec, now.Add(keep))

@@ -11,7 +11,7 @@ func TestContract(t *testing.T) {
 	var script recordtest.Script
 	store := &recordtest.Memory[Account]{Before: script.Before}
 	s := New(store)
-	recordtest.Contract(t, s.Routes, []recordtest.Call{
+	recordtest.Contract(t, s.Endpoints(), []recordtest.Call{
 		{Name: "unknown", Method: "GET", Path: "/account/o", Status: 404, Answer: "not-found"},
 		{Name: "create", Method: "PUT", Path: "/account/o", Body: `{"name":"Ann"}`, Status: 201,
 			Answer: `{"id":"o","name":"Ann","status":"active"}`},
@@ -31,7 +31,7 @@ func TestContract(t *testing.T) {
 		t.Errorf("%d writes, want 2", got)
 	}
 	script.Next(recordtest.Read, recordtest.Fail)
-	recordtest.Contract(t, s.Routes, []recordtest.Call{
+	recordtest.Contract(t, s.Endpoints(), []recordtest.Call{
 		{Name: "storage down", Method: "GET", Path: "/account/o", Status: 503, Answer: "unavailable", RetryAfter: "2"},
 	})
 }

@@ -1,10 +1,7 @@
 package account
 
 import (
-	"log/slog"
 	"net/http"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -22,9 +19,6 @@ func (s *Service) Endpoints() []business.Endpoint {
 		{Method: http.MethodPut, Path: "account/{id}", Handle: s.put},
 	}
 }
-
-// Routes adds the endpoints to a router.
-func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
 
 // show shows an account as it is kept.
 func show(account Account) Account { return account }

@@ -44,7 +44,7 @@ func TestContract(t *testing.T) {
 		word  = `{"confirmationType":"Voice","geoCoordinates":{"latitude":2,"longitude":4},"confirmationBlob":"aGk="}`
 	)
 	s := newService(&now)
-	recordtest.Contract(t, s.Routes, []recordtest.Call{
+	recordtest.Contract(t, s.Endpoints(), []recordtest.Call{
 		{Name: "unknown", Method: "GET", Path: path, Status: 404, Answer: "not-found"},
 		{Name: "unknown status", Method: "GET", Path: path + "/status", Status: 404},
 		{Name: "create", Method: "PUT", Path: path, Transaction: "t", Body: body, Status: 201,
@@ -73,7 +73,7 @@ func TestContract(t *testing.T) {
 			Body: strings.Replace(body, "16:20", "16:50", 1), Status: 400, Answer: `invalid`},
 	})
 	now = start.Add(time.Hour)
-	recordtest.Contract(t, s.Routes, []recordtest.Call{
+	recordtest.Contract(t, s.Endpoints(), []recordtest.Call{
 		{Name: "other confirmation", Method: "POST", Path: path + "/confirmations",
 			Body: strings.Replace(word, "Voice", "Picture", 1), Status: 409, Answer: "not-confirmable"},
 		{Name: "bad confirmation", Method: "POST", Path: path + "/confirmations", Body: `{"confirmationType":"Voice"}`, Status: 400},

@@ -1,11 +1,8 @@
 package deliveries
 
 import (
-	"log/slog"
 	"net/http"
 	"time"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
@@ -36,19 +33,16 @@ func detail(rec record.Record[Content]) Detail { return Detail{rec.ID, rec.Conte
 func (s *Service) Endpoints() []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "deliveries", Handle: record.AnswerList("ownerId", s.PageOf, view)},
-		{Method: http.MethodGet, Path: "deliveries/{id}", Handle: record.AnswerGet(s.Get, detail)},
+		{Method: http.MethodGet, Path: "deliveries/{id}", Handle: record.AnswerGet(s.GetLive, detail)},
 		{Method: http.MethodPut, Path: "deliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, view)},
 		{Method: http.MethodDelete, Path: "deliveries/{id}", Handle: record.AnswerDelete(s.Delete)},
-		{Method: http.MethodGet, Path: "deliveries/{id}/owner", Handle: record.AnswerGet(s.Get, ownerOf)},
+		{Method: http.MethodGet, Path: "deliveries/{id}/owner", Handle: record.AnswerGet(s.GetLive, ownerOf)},
 		{Method: http.MethodGet, Path: "deliveries/{id}/status", Handle: record.AnswerGet(s.Track, statusOf)},
 		{Method: http.MethodGet, Path: "deliveries/{id}/events", Handle: record.AnswerGet(s.Track, eventsOf)},
 		{Method: http.MethodPost, Path: "deliveries/{id}/confirmations", Handle: record.AnswerPost(confirmationBody.confirmation, s.Confirm)},
 		{Method: http.MethodPost, Path: "deliveries/{id}/notifymerequests", Handle: record.AnswerPost(noticeBody.notice, s.Notify)},
 	}
 }
-
-// Routes adds the endpoints to a router.
-func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
 
 // body is an Ask as it arrives: what is missing is nil.
 type body struct {

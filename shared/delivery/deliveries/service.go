@@ -39,23 +39,21 @@ type Config struct {
 }
 
 // Service keeps the deliveries. It is safe for concurrent use.
-type Service struct {
-	keeper record.Keeper[Content]
-	now    func() time.Time
-}
+//
+// Delete undoes a transaction's delivery, also after the time of its pickup. It
+// is the drone that can't be undone from then on, and only its backend knows: a
+// workflow undoes the drone first, and goes no further if that is refused. Once
+// the drone was undone in time its schedule means nothing any more, and the
+// delivery must go, however late this call comes.
+type Service struct{ record.Keeper[Content] }
 
 // New returns the service on its storage and clock.
 func New(cfg Config, store record.Store[record.Record[Content]], now func() time.Time) *Service {
-	return &Service{now: now, keeper: record.Keeper[Content]{
+	return &Service{record.Keeper[Content]{
 		Store: store, Now: now, Retention: cfg.Retention,
 		Account: func(c Content) string { return c.OwnerID },
 		Needed:  func(c Content, _ time.Time) time.Time { return c.ArriveAt },
 	}}
-}
-
-// Get returns a live delivery. NotFound if there is none.
-func (s *Service) Get(ctx context.Context, id string) (record.Record[Content], error) {
-	return s.keeper.GetLive(ctx, id)
 }
 
 // Put creates or changes a transaction's delivery, under the rules of package
@@ -65,7 +63,7 @@ func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (re
 	if err != nil {
 		return record.Record[Content]{}, "", err
 	}
-	return s.keeper.Put(ctx, id, by, hash, func(live *Content) Content {
+	return s.Keeper.Put(ctx, id, by, hash, func(live *Content) Content {
 		content := Content{Ask: ask}
 		if live != nil {
 			content.Confirmations, content.Notices = live.Confirmations, live.Notices
@@ -74,32 +72,17 @@ func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (re
 	})
 }
 
-// Delete undoes a transaction's delivery, also after the time of its pickup. It
-// is the drone that can't be undone from then on, and only its backend knows: a
-// workflow undoes the drone first, and goes no further if that is refused. Once
-// the drone was undone in time its schedule means nothing any more, and the
-// delivery must go, however late this call comes.
-func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
-	_, err := s.keeper.Delete(ctx, id, by)
-	return err
-}
-
 // Track returns where a delivery is, also one that was cancelled. NotFound if
 // there never was one.
 func (s *Service) Track(ctx context.Context, id string) (Tracking, error) {
-	rec, err := s.keeper.Get(ctx, id)
+	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return Tracking{}, err
 	}
 	if rec.Since().IsZero() { // a tombstone of something that never was
 		return Tracking{}, failure.New(failure.NotFound, "read delivery", id, nil)
 	}
-	return track(&rec, s.now()), nil
-}
-
-// PageOf returns a page of the customer's live deliveries.
-func (s *Service) PageOf(ctx context.Context, ownerID, continuation string) ([]record.Record[Content], string, error) {
-	return s.keeper.PageOf(ctx, ownerID, continuation)
+	return track(&rec, s.Now()), nil
 }
 
 // Confirm keeps the receiver's confirmation. It is refused before the arrival
@@ -157,11 +140,11 @@ func (s *Service) Notify(ctx context.Context, id string, n Notice) error {
 
 // append changes what others than the workflow may add to a live delivery.
 func (s *Service) append(ctx context.Context, id string, change func(*Content, time.Time) (bool, error)) error {
-	_, err := record.Update(ctx, s.keeper.Store, id, func(rec *record.Record[Content], exists bool) (bool, error) {
+	_, err := record.Update(ctx, s.Store, id, func(rec *record.Record[Content], exists bool) (bool, error) {
 		if !exists || !rec.Live() {
 			return false, failure.New(failure.NotFound, "read delivery", id, nil)
 		}
-		return change(&rec.Content, s.now())
+		return change(&rec.Content, s.Now())
 	})
 	return err
 }

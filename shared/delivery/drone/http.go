@@ -1,11 +1,8 @@
 package drone
 
 import (
-	"log/slog"
 	"net/http"
 	"time"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
@@ -74,9 +71,6 @@ func (s *Service) DroneEndpoints() []business.Endpoint {
 		{Method: http.MethodGet, Path: "drones/{id}", Handle: record.AnswerGet(s.Drone, s.showDrone)},
 	}
 }
-
-// Routes adds the endpoints to a router.
-func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
 
 // body is an Ask as it arrives: what is missing is nil.
 type body struct {

@@ -15,7 +15,7 @@ func TestContract(t *testing.T) {
 		wish   = `{` + places + `,"packageDetail":{"id":"p","size":"Small","weightKg":2},"pickupTime":"2026-02-01T10:00:00Z"}`
 		heavy  = `{` + places + `,"packageDetail":{"id":"p","size":"Large","weightKg":21}}`
 	)
-	recordtest.Contract(t, h.service().Routes, []recordtest.Call{
+	recordtest.Contract(t, h.service().Endpoints(), []recordtest.Call{
 		{Name: "unknown", Method: "GET", Path: path, Status: 404, Answer: "not-found"},
 		{Name: "assign", Method: "PUT", Path: path, Transaction: "t", Body: body, Status: 201,
 			Answer: `{"id":"t","droneId":"zone-000-00000","zone":"zone-000","departAt":"2026-01-31T16:00:00Z","pickupAt":"2026-01-31T16:05:00Z"}`},

@@ -1,12 +1,9 @@
 package parcel
 
 import (
-	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
@@ -29,14 +26,11 @@ func (s *Service) Endpoints() []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "packages", Handle: record.AnswerList("ownerId", s.PageOf, show)},
 		{Method: http.MethodGet, Path: "packages/summary/{id}", Handle: s.summary},
-		{Method: http.MethodGet, Path: "packages/{id}", Handle: record.AnswerGet(s.Get, show)},
+		{Method: http.MethodGet, Path: "packages/{id}", Handle: record.AnswerGet(s.GetLive, show)},
 		{Method: http.MethodPut, Path: "packages/{id}", Handle: record.AnswerPut(body.content, s.Put, show)},
 		{Method: http.MethodDelete, Path: "packages/{id}", Handle: record.AnswerDelete(s.Delete)},
 	}
 }
-
-// Routes adds the endpoints to a router.
-func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
 
 // body is a Content as it arrives: what is missing is nil.
 type body struct {

@@ -19,7 +19,7 @@ func TestContract(t *testing.T) {
 		small  = `{"ownerId":"o","size":"Small","weightKg":1.5,"tag":"x"}`
 		larger = `{"ownerId":"o","size":"Large","weightKg":9}`
 	)
-	recordtest.Contract(t, newService(&now).Routes, []recordtest.Call{
+	recordtest.Contract(t, newService(&now).Endpoints(), []recordtest.Call{
 		{Name: "unknown", Method: "GET", Path: path, Status: 404, Answer: "not-found"},
 		{Name: "create", Method: "PUT", Path: path, Transaction: "t", Body: small, Status: 201,
 			Answer: `{"id":"p-1","ownerId":"o","size":"Small","weightKg":1.5,"tag":"x"}`},

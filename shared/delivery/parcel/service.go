@@ -35,19 +35,14 @@ type Config struct {
 }
 
 // Service keeps the packages. It is safe for concurrent use.
-type Service struct{ keeper record.Keeper[Content] }
+type Service struct{ record.Keeper[Content] }
 
 // New returns the service on its storage and clock.
 func New(cfg Config, store record.Store[record.Record[Content]], now func() time.Time) *Service {
-	return &Service{keeper: record.Keeper[Content]{
+	return &Service{record.Keeper[Content]{
 		Store: store, Now: now, Retention: cfg.Retention,
 		Account: func(c Content) string { return c.OwnerID }, Needed: record.For[Content](cfg.Ahead),
 	}}
-}
-
-// Get returns a live package. NotFound if there is none.
-func (s *Service) Get(ctx context.Context, id string) (record.Record[Content], error) {
-	return s.keeper.GetLive(ctx, id)
 }
 
 // Put creates or changes a transaction's package, under the rules of package
@@ -57,18 +52,7 @@ func (s *Service) Put(ctx context.Context, id string, by record.By, content Cont
 	if err != nil {
 		return record.Record[Content]{}, "", err
 	}
-	return s.keeper.Put(ctx, id, by, hash, func(*Content) Content { return content })
-}
-
-// Delete undoes a transaction's package.
-func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
-	_, err := s.keeper.Delete(ctx, id, by)
-	return err
-}
-
-// PageOf returns a page of the customer's live packages.
-func (s *Service) PageOf(ctx context.Context, ownerID, continuation string) ([]record.Record[Content], string, error) {
-	return s.keeper.PageOf(ctx, ownerID, continuation)
+	return s.Keeper.Put(ctx, id, by, hash, func(*Content) Content { return content })
 }
 
 // Summarize adds up the customer's live packages that were created in a month
@@ -76,7 +60,7 @@ func (s *Service) PageOf(ctx context.Context, ownerID, continuation string) ([]r
 func (s *Service) Summarize(ctx context.Context, ownerID string, year int, month time.Month) (Summary, error) {
 	sum := Summary{OwnerID: ownerID, Year: year, Month: int(month)}
 	for continuation := ""; ; {
-		page, next, err := s.keeper.PageOf(ctx, ownerID, continuation)
+		page, next, err := s.PageOf(ctx, ownerID, continuation)
 		if err != nil {
 			return Summary{}, err
 		}

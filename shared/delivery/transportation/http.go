@@ -1,10 +1,7 @@
 package transportation
 
 import (
-	"log/slog"
 	"net/http"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
@@ -25,14 +22,11 @@ func show(rec record.Record[Booking]) View { return View{rec.ID, rec.Content} }
 // 404; DELETE 204.
 func (s *Service) Endpoints() []business.Endpoint {
 	return []business.Endpoint{
-		{Method: http.MethodGet, Path: "thirdpartydeliveries/{id}", Handle: record.AnswerGet(s.Get, show)},
+		{Method: http.MethodGet, Path: "thirdpartydeliveries/{id}", Handle: record.AnswerGet(s.GetLive, show)},
 		{Method: http.MethodPut, Path: "thirdpartydeliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, show)},
 		{Method: http.MethodDelete, Path: "thirdpartydeliveries/{id}", Handle: record.AnswerDelete(s.Delete)},
 	}
 }
-
-// Routes adds the endpoints to a router.
-func (s *Service) Routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, s.Endpoints()) }
 
 // body is an Ask as it arrives: what is missing is nil.
 type body struct {

@@ -51,18 +51,13 @@ type Booking struct {
 
 // Service keeps the bookings. It is safe for concurrent use.
 type Service struct {
-	cfg    Config
-	keeper record.Keeper[Booking]
+	record.Keeper[Booking]
+	cfg Config
 }
 
 // New returns the service on its storage and clock.
 func New(cfg Config, store record.Store[record.Record[Booking]], now func() time.Time) *Service {
-	return &Service{cfg: cfg, keeper: record.Keeper[Booking]{Store: store, Now: now, Retention: cfg.Retention, Needed: record.For[Booking](cfg.Ahead)}}
-}
-
-// Get returns what was decided for a transaction. NotFound if nothing is live.
-func (s *Service) Get(ctx context.Context, id string) (record.Record[Booking], error) {
-	return s.keeper.GetLive(ctx, id)
+	return &Service{cfg: cfg, Keeper: record.Keeper[Booking]{Store: store, Now: now, Retention: cfg.Retention, Needed: record.For[Booking](cfg.Ahead)}}
 }
 
 // Put decides whether a carrier is needed and books or releases it, under the
@@ -72,7 +67,7 @@ func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (re
 	if err != nil {
 		return record.Record[Booking]{}, "", err
 	}
-	return s.keeper.Put(ctx, id, by, hash, func(live *Booking) Booking { return s.decide(ask, live) })
+	return s.Keeper.Put(ctx, id, by, hash, func(live *Booking) Booking { return s.decide(ask, live) })
 }
 
 func (s *Service) decide(ask Ask, live *Booking) Booking {
@@ -86,10 +81,4 @@ func (s *Service) decide(ask Ask, live *Booking) Booking {
 		b.Carrier, b.BookingID = s.cfg.Carrier, uuid.NewString()
 	}
 	return b
-}
-
-// Delete releases what a transaction has booked.
-func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
-	_, err := s.keeper.Delete(ctx, id, by)
-	return err
 }

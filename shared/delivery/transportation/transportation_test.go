@@ -20,7 +20,7 @@ func TestContract(t *testing.T) {
 		near = `{"pickup":{"latitude":0,"longitude":0},"dropOff":{"latitude":0.3,"longitude":0}}`
 		far  = `{"pickup":{"latitude":0,"longitude":0},"dropOff":{"latitude":3,"longitude":0}}`
 	)
-	recordtest.Contract(t, newService().Routes, []recordtest.Call{
+	recordtest.Contract(t, newService().Endpoints(), []recordtest.Call{
 		{Name: "unknown", Method: "GET", Path: path, Status: 404, Answer: "not-found"},
 		{Name: "book", Method: "PUT", Path: path, Transaction: "t", Body: far, Status: 201,
 			Answer: `{"id":"t","required":true,"carrier":"Contoso Freight","dropOff":{"latitude":3}}`},

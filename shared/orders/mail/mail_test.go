@@ -1,11 +1,8 @@
 package mail
 
 import (
-	"log/slog"
 	"testing"
 	"time"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
@@ -14,9 +11,8 @@ import (
 func TestContract(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	k := record.Keeper[Mail]{Store: &recordtest.Memory[record.Record[Mail]]{}, Now: func() time.Time { return now }}
-	routes := func(r *mux.Router, log *slog.Logger) { record.Mount(r, log, Endpoints(k)) }
 	sent := `{"to":"ann@example.com","sentAt":"2026-11-22T12:00:00Z"}`
-	recordtest.Contract(t, routes, []recordtest.Call{
+	recordtest.Contract(t, Endpoints(k), []recordtest.Call{
 		{Name: "too early", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com","at":"2026-11-22T12:00:09Z"}`,
 			Status: 429, Answer: "too-early", RetryAfter: "9"},
 		{Name: "send", Method: "PUT", Path: "/mails/t", Transaction: "t", Body: `{"to":"ann@example.com"}`, Status: 201, Answer: sent},

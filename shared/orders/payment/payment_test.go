@@ -2,19 +2,15 @@ package payment_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/orders/payment"
 	"github.com/fabrikam/drone-delivery/shared/orders/trial"
-	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 )
 
@@ -60,8 +56,6 @@ func (w *world) keep(entry any) error {
 	return nil
 }
 
-func (w *world) routes(r *mux.Router, log *slog.Logger) { record.Mount(r, log, w.endpoints) }
-
 func (w *world) charges(t *testing.T) []trial.Charge {
 	t.Helper()
 	ledger, err := json.Marshal(w.ledger)
@@ -87,7 +81,7 @@ func TestContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recordtest.Contract(t, w.routes, []recordtest.Call{
+	recordtest.Contract(t, w.endpoints, []recordtest.Call{
 		{Name: "declined", Method: "PUT", Path: path, Transaction: "t", Body: lots, Status: 422, Answer: "declined"},
 		{Name: "nothing there", Method: "GET", Path: path, Status: 404},
 		{Name: "charge", Method: "PUT", Path: path, Transaction: "t", Revision: "2", Body: small, Status: 201, Answer: `{"id":"t","cents":500,"charge":"ch-2"}`},
@@ -115,14 +109,14 @@ func TestLateAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.late.Store(true)
-	recordtest.Contract(t, w.routes, []recordtest.Call{
+	recordtest.Contract(t, w.endpoints, []recordtest.Call{
 		{Name: "late", Method: "PUT", Path: path, Transaction: "t", Body: small, Status: 503, RetryAfter: "2"},
 		{Name: "late again", Method: "PUT", Path: path, Transaction: "t", Body: small, Status: 503, RetryAfter: "2"},
 		{Name: "another", Method: "PUT", Path: "/payments/u", Transaction: "u", Body: small, Status: 503, RetryAfter: "2"},
 		{Name: "undo, late", Method: "DELETE", Path: "/payments/u", Transaction: "u", Status: 503, RetryAfter: "2"},
 	})
 	w.late.Store(false)
-	recordtest.Contract(t, w.routes, []recordtest.Call{
+	recordtest.Contract(t, w.endpoints, []recordtest.Call{
 		{Name: "in time", Method: "PUT", Path: path, Transaction: "t", Body: small, Status: 201, Answer: `{"charge":"ch-1"}`},
 		{Name: "undo", Method: "DELETE", Path: "/payments/u", Transaction: "u", Status: 204},
 	})

@@ -1,11 +1,8 @@
 package shipment
 
 import (
-	"log/slog"
 	"testing"
 	"time"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
@@ -13,9 +10,8 @@ import (
 
 func TestContract(t *testing.T) {
 	k := record.Keeper[Ask]{Store: &recordtest.Memory[record.Record[Ask]]{}, Now: time.Now}
-	routes := func(r *mux.Router, log *slog.Logger) { record.Mount(r, log, Endpoints(k, []string{"DE", "FR"})) }
 	const toFrance = `{"item":"i","quantity":2,"address":"1 Rue A","country":"FR"}`
-	recordtest.Contract(t, routes, []recordtest.Call{
+	recordtest.Contract(t, Endpoints(k, []string{"DE", "FR"}), []recordtest.Call{
 		{Name: "not served", Method: "PUT", Path: "/shipments/t", Transaction: "t",
 			Body: `{"item":"i","quantity":2,"address":"x","country":"AQ"}`, Status: 422, Answer: "not-served"},
 		{Name: "ship", Method: "PUT", Path: "/shipments/t", Transaction: "t", Body: toFrance, Status: 201, Answer: `{"country":"FR"}`},

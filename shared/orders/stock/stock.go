@@ -98,7 +98,7 @@ func (s *Service) Put(ctx context.Context, itemID, id string, by record.By, ask 
 
 // Delete undoes a transaction's reservation of an item.
 func (s *Service) Delete(ctx context.Context, itemID, id string, by record.By) error {
-	if _, err := s.Keeper.Delete(ctx, id, by); err != nil {
+	if err := s.Keeper.Delete(ctx, id, by); err != nil {
 		return err
 	}
 	_, err := record.Update(ctx, s.Items, itemID, func(item *Item, exists bool) (bool, error) {

@@ -2,11 +2,8 @@ package stock
 
 import (
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
-
-	"github.com/gorilla/mux"
 
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -163,11 +160,8 @@ func TestBetweenAnyOperations(t *testing.T) {
 
 func TestContract(t *testing.T) {
 	w := newWorld(t)
-	routes := func(r *mux.Router, log *slog.Logger) {
-		record.Mount(r, log, append(w.Endpoints(), w.ItemEndpoints()...))
-	}
 	const path = "/reservations/i/t"
-	recordtest.Contract(t, routes, []recordtest.Call{
+	recordtest.Contract(t, append(w.Endpoints(), w.ItemEndpoints()...), []recordtest.Call{
 		{Name: "an item", Method: "PUT", Path: "/items/j", Body: `{"total":1,"priceCents":3}`, Status: 200, Answer: `{"id":"j","total":1}`},
 		{Name: "too many of it", Method: "PUT", Path: "/items/j", Body: `{"total":201,"priceCents":3}`, Status: 400},
 		{Name: "its state", Method: "GET", Path: "/items/j", Status: 200, Answer: `{"priceCents":3}`},

@@ -58,7 +58,7 @@ func newShop(t *testing.T) *shop {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record.Mount(s.router, slog.New(slog.DiscardHandler), slices.Concat(all...))
+		recordtest.Mount(s.router, slog.New(slog.DiscardHandler), slices.Concat(all...))
 	}
 	for _, c := range Trial().Before {
 		body, err := json.Marshal(c.Body)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
@@ -31,11 +32,12 @@ type Call struct {
 	Unchanged bool
 }
 
-// Contract makes the calls one after the other, and checks the answers.
-func Contract(t *testing.T, routes func(*mux.Router, *slog.Logger), calls []Call) {
+// Contract makes the calls of the endpoints one after the other, and checks the
+// answers.
+func Contract(t *testing.T, endpoints []business.Endpoint, calls []Call) {
 	t.Helper()
 	router := mux.NewRouter()
-	routes(router, slog.New(slog.DiscardHandler))
+	Mount(router, slog.New(slog.DiscardHandler), endpoints)
 	for _, c := range calls {
 		t.Run(c.Name, func(t *testing.T) {
 			res := httptest.NewRecorder()

@@ -69,14 +69,14 @@ func newWorld(t testing.TB) *world {
 	}
 	log := slog.New(slog.DiscardHandler)
 	accounts := account.New(&w.accounts)
-	accounts.Routes(w.router, log)
-	drones.Routes(w.router, log)
+	recordtest.Mount(w.router, log, accounts.Endpoints())
+	recordtest.Mount(w.router, log, drones.Endpoints())
 	const ahead = 30 * 24 * time.Hour
 	carriers := transportation.Defaults()
 	carriers.Ahead = ahead
-	parcel.New(parcel.Config{Ahead: ahead}, &w.packages, now).Routes(w.router, log)
-	transportation.New(carriers, &w.bookings, now).Routes(w.router, log)
-	deliveries.New(deliveries.Config{}, &w.deliveries, now).Routes(w.router, log)
+	recordtest.Mount(w.router, log, parcel.New(parcel.Config{Ahead: ahead}, &w.packages, now).Endpoints())
+	recordtest.Mount(w.router, log, transportation.New(carriers, &w.bookings, now).Endpoints())
+	recordtest.Mount(w.router, log, deliveries.New(deliveries.Config{}, &w.deliveries, now).Endpoints())
 	definition := delivery.Steps()
 	w.World = enginetest.New(t, &definition, 1, func(c *engine.Config) { c.Backends, c.Budgets.Notify = w, true })
 	w.Notify = func(_ context.Context, e engine.Envelope) error {
