@@ -32,7 +32,7 @@ type chaosFlags struct {
 const usualFaults = "all,eventhubs.recreated=4,handler.kill=12,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.05"
 
 func (f *chaosFlags) define(flags *flag.FlagSet) {
-	flags.IntVar(&f.deliveries, "deliveries", 1500, "delivery requests to send, besides repeats and malformed ones")
+	flags.IntVar(&f.deliveries, "deliveries", 1500, "requests to send, besides repeats and malformed ones")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the requests, the faults and the kills")
 	flags.DurationVar(&f.duration, "duration", 45*time.Second, "how long to send requests and inject faults")
 	flags.DurationVar(&f.encore, "encore", chaos.UsualEncore, "how long to extend a run that has seen too little to prove anything")

@@ -17,7 +17,7 @@ func demo(ctx context.Context, c console) error {
 	flags := newFlags("demo")
 	var f serveFlags
 	f.define(flags)
-	deliveries := flags.Int("deliveries", 1000, "delivery requests to send, besides duplicates and malformed ones")
+	deliveries := flags.Int("deliveries", 1000, "requests to send, besides duplicates and malformed ones")
 	seed := flags.Uint64("seed", 1, "seed of the requests")
 	samples := flags.String("samples", "", samplesUsage)
 	exit := flags.Bool("exit", false, "exit after the summary")

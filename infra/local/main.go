@@ -38,7 +38,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "build the app and serve it until interrupted (the default)", serve},
-		{"demo", "serve, send delivery requests, show their progress and a summary", demo},
+		{"demo", "serve, send sample requests, show their progress and a summary", demo},
 		{"chaos", "prove the promises while everything breaks", runChaos},
 		{"load", "send requests at planned rates and measure what clients see", runLoad},
 		{"bench", "compare the system with what its machine could do", runBench},

@@ -10,7 +10,7 @@ import (
 )
 
 func usage(w io.Writer) error {
-	text := "Runs the drone delivery system on this machine.\n\nusage: go run ./infra/local [command] [flags]\n\n"
+	text := "Runs the whole system on this machine.\n\nusage: go run ./infra/local [command] [flags]\n\n"
 	for _, cmd := range commands() {
 		text += fmt.Sprintf("  %-10s %s\n", cmd.name, cmd.synopsis)
 	}

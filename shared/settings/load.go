@@ -45,7 +45,12 @@ func Load(b business.Business, getenv func(string) string) (Settings, error) {
 		}
 	}
 	backends := backendsAt(getenv("WEBSITE_HOSTNAME"))
+	seen := map[string]bool{}
 	for _, v := range variables(b) {
+		if seen[v.name] { // one value would mean two things
+			note(fmt.Errorf("%s: there are two settings of this name; give that of the business another", v.name))
+		}
+		seen[v.name] = true
 		note(v.load(&s, getenv, backends))
 	}
 	if len(errs) == 0 { // rules between values that could not be read say nothing

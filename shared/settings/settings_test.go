@@ -144,6 +144,17 @@ func TestNamesFitTheQuarantine(t *testing.T) {
 	}
 }
 
+// Ensure that a business can't take a name of the system's, or one of its own twice.
+func TestNamesAreTakenOnce(t *testing.T) {
+	for _, name := range []string{"LOG_LEVEL", "FLEET_DRONES", "BACKEND_DRONE_URL"} {
+		b := chosen.Business()
+		b.Settings = append(slices.Clone(b.Settings), business.Setting{Name: name, Default: "info"})
+		if _, err := settings.Load(b, env()); err == nil || !strings.Contains(err.Error(), name+": there are two settings of this name") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	tests := []struct {
 		name    string
