@@ -58,8 +58,6 @@ func newHandlerClient(functionTimeout time.Duration) *http.Client {
 		MaxIdleConnsPerHost: 4096,
 		IdleConnTimeout:     90 * time.Second,
 		DisableCompression:  true,
-		WriteBufferSize:     16 << 10,
-		ReadBufferSize:      16 << 10,
 	}}
 	if functionTimeout > 0 {
 		c.Timeout = functionTimeout + time.Minute
