@@ -62,7 +62,7 @@ type work interface {
 	// Advance decides and marks what is to be called.
 	Advance(p *workflow.Progress, t workflow.Turn) error
 	// Call returns the call to be made for a step in flight.
-	Call(p *workflow.Progress, step string) Attempt
+	Call(p *workflow.Progress, step string) workflow.Call
 	// Record writes the results of all steps in flight.
 	Record(p *workflow.Progress, results []workflow.Finished, b workflow.Backoff, t workflow.Turn) error
 }

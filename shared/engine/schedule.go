@@ -42,11 +42,8 @@ func (w scheduling) Advance(p *workflow.Progress, t workflow.Turn) error {
 	return w.r.Definition.Advance(p, t)
 }
 
-func (w scheduling) Call(p *workflow.Progress, step string) Attempt {
-	return Attempt{
-		TransactionID: p.ID, OperationID: p.Serving(), Revision: p.Revision,
-		Call: w.r.Definition.CallOf(p, step),
-	}
+func (w scheduling) Call(p *workflow.Progress, step string) workflow.Call {
+	return w.r.Definition.CallOf(p, step)
 }
 
 func (w scheduling) Record(p *workflow.Progress, results []workflow.Finished, b workflow.Backoff, t workflow.Turn) error {

@@ -124,8 +124,7 @@ func (s *session) callAll(ctx context.Context) []workflow.Finished {
 	// The business makes its calls here, where a panic ends the invocation alone.
 	attempts := make([]Attempt, len(names))
 	for i, name := range names {
-		attempts[i] = s.w.Call(s.p, name)
-		attempts[i].Step, attempts[i].Number, attempts[i].Timeout = name, s.attempts(name), s.r.callTimeout(s.r.Definition.Step(name))
+		attempts[i] = s.attemptAt(name)
 	}
 	results := make([]workflow.Finished, len(names))
 	var wg sync.WaitGroup
@@ -136,14 +135,18 @@ func (s *session) callAll(ctx context.Context) []workflow.Finished {
 	return results
 }
 
-// attempts returns the number of the attempt that a step in flight stands for:
-// the document counts it since it was marked.
-func (s *session) attempts(step string) int {
+// attemptAt returns the first attempt at a step in flight. The document counts it
+// since the step was marked.
+func (s *session) attemptAt(step string) Attempt {
 	p := s.p.Step(step)
-	if p.State == workflow.StepUndoing {
-		return p.UndoAttempts
+	a := Attempt{
+		TransactionID: s.p.ID, OperationID: s.p.Serving(), Revision: s.p.Revision, Call: s.w.Call(s.p, step),
+		Step: step, Number: p.Attempts, Timeout: s.r.callTimeout(s.r.Definition.Step(step)),
 	}
-	return p.Attempts
+	if p.State == workflow.StepUndoing {
+		a.Undo, a.Number = true, p.UndoAttempts
+	}
+	return a
 }
 
 // save applies change to the document and writes it, on whatever base it takes,

@@ -33,11 +33,8 @@ func (w undoing) Advance(p *workflow.Progress, t workflow.Turn) error {
 	return w.r.Definition.Unwind(p, t)
 }
 
-func (w undoing) Call(p *workflow.Progress, step string) Attempt {
-	return Attempt{
-		TransactionID: p.ID, OperationID: p.Serving(), Revision: p.Revision,
-		Call: w.r.Definition.UndoOf(p, step), Undo: true,
-	}
+func (w undoing) Call(p *workflow.Progress, step string) workflow.Call {
+	return w.r.Definition.UndoOf(p, step)
 }
 
 func (w undoing) Record(p *workflow.Progress, results []workflow.Finished, b workflow.Backoff, t workflow.Turn) error {
