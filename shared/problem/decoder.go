@@ -293,9 +293,15 @@ func (s *shape) folded(name string) int {
 	return -1
 }
 
-var shapes sync.Map // by reflect.Type
+var (
+	plain  shape
+	shapes sync.Map // by reflect.Type
+)
 
 func shapeOf(t reflect.Type) *shape {
+	if t.PkgPath() == "" && t.Kind() != reflect.Struct {
+		return &plain // a type without a name has no methods
+	}
 	if known, ok := shapes.Load(t); ok {
 		return known.(*shape)
 	}
