@@ -33,7 +33,7 @@ func TestNothingIsLeftUnjudged(t *testing.T) {
 			b.Workflow.Steps = append(slices.Clone(b.Workflow.Steps), b.Workflow.Steps[0])
 		},
 		`step package calls the backend "package", which`: func(b *business.Business, _ *trial.Trial) { b.Backends[1].Name = "parcel" },
-		"two functions with the name Progress":           func(b *business.Business, _ *trial.Trial) { b.Backends[0].Functions[0].Name = "Progress" },
+		"two functions with the name Progress":            func(b *business.Business, _ *trial.Trial) { b.Backends[0].Functions[0].Name = "Progress" },
 		"2 kinds with an End have no Percent": func(_ *business.Business, t *trial.Trial) {
 			t.Kinds = append(slices.Clone(t.Kinds), t.Kinds[0])
 		},
