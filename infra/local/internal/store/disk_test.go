@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,61 @@ func TestValuesOutliveTheirSegments(t *testing.T) {
 	closeDisk(t, d)
 	if _, err := d.Get("stays"); !errors.Is(err, ErrClosed) {
 		t.Errorf("a read after Close gave %v", err)
+	}
+}
+
+// Ensure that readers find each value, and never an older one than before, while
+// segments are carried along and removed beside them.
+func TestReadersBesideCompaction(t *testing.T) {
+	d := openSmall(t, filestest.NewMemory(), folder)
+	defer closeDisk(t, d)
+	const keys, rounds = 4, 150
+	filler := strings.Repeat("x", 300)
+	apply(t, d, "stays="+filler)
+	name := func(key int) string { return "count/" + strconv.Itoa(key) }
+	put := func(round int) {
+		var b Batch
+		for key := range keys {
+			b.Put(name(key), []byte(strconv.Itoa(round)+" "+filler))
+		}
+		if err := Apply(d, b); err != nil {
+			t.Error(err)
+		}
+	}
+	put(0)
+	first := d.log.segments[0].name
+	done := make(chan struct{})
+	var reading sync.WaitGroup
+	for key := range keys {
+		reading.Go(func() {
+			for last, more := 0, true; more; {
+				select {
+				case <-done:
+					more = false
+				default:
+				}
+				value, err := d.Get(name(key))
+				number, _, _ := strings.Cut(string(value), " ")
+				round, bad := strconv.Atoi(number)
+				if err = errors.Join(err, bad); err != nil || round < last || len(value) != len(number)+1+len(filler) {
+					t.Errorf("after %d came %.20q, %v", last, value, err)
+					return
+				}
+				last = round
+				if value, err := d.Get("stays"); err != nil || string(value) != filler {
+					t.Errorf("stays is %.20q, %v", value, err)
+					return
+				}
+			}
+		})
+	}
+	for round := range rounds {
+		put(round)
+	}
+	close(done)
+	reading.Wait()
+	if d.log.segments[0].name == first {
+		t.Error("no segment was removed: the readers had no reason to fail")
 	}
 }
 
