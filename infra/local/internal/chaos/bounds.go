@@ -86,7 +86,7 @@ func (c Config) bounds(crashPoints int) []Bound {
 		{Name: boundCrashes, Wanted: int(min(mostPoints, pointsWanted*size) * float64(crashPoints))},
 	}
 	for _, s := range signBounds {
-		if s.needs != "" && !c.breaks(s.needs) || s.sign == Lost && c.Trial.Rivals == nil {
+		if s.needs != "" && !c.breaks(s.needs) || c.lacks(s.sign) {
 			continue
 		}
 		wanted := max(int(min(1, size)), int(s.wanted*size))
@@ -101,6 +101,25 @@ func (c Config) bounds(crashPoints int) []Bound {
 		}
 	}
 	return all
+}
+
+// lacks reports whether the business can't show a sign.
+func (c Config) lacks(sign Sign) bool {
+	switch sign {
+	case Outside: // it takes many changes of one transaction
+		return c.Trial.Change == nil
+	case Pickups:
+		return len(c.pivots()) == 0
+	case Lost:
+		return c.Trial.Rivals == nil
+	}
+	return false
+}
+
+// shown are those of the rules that the business can give something to look at: where
+// nothing can be changed, no transaction is full.
+func (c Config) shown(rules []string) []string {
+	return slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return rule == "room" && c.lacks(Outside) })
 }
 
 // hits is how often a point must have been hit.
@@ -127,7 +146,7 @@ func (c Config) unchecked(rules []string) []Bound {
 		return nil
 	}
 	var bounds []Bound
-	for _, rule := range rules {
+	for _, rule := range c.shown(rules) {
 		bounds = append(bounds, Bound{Name: "things that the rule " + rule + " has looked at", Wanted: 1})
 	}
 	return bounds
@@ -144,7 +163,7 @@ func (c Config) unbroken(rules []string) []Bound {
 		return nil
 	}
 	var bounds []Bound
-	for _, rule := range rules {
+	for _, rule := range c.shown(rules) {
 		bounds = append(bounds, Bound{Name: "things made wrong for the rule " + rule, Wanted: 1})
 	}
 	return bounds

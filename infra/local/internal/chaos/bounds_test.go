@@ -197,3 +197,20 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 		t.Error("something is Completed")
 	}
 }
+
+// Ensure a business in which nothing can be changed, and nothing is final in the world,
+// is not asked for what only such a business shows.
+func TestBoundsOfABusinessWithoutChanges(t *testing.T) {
+	c := breaking(1500, 45*time.Second)
+	has := func(name Sign) bool {
+		return slices.ContainsFunc(c.bounds(40), func(b Bound) bool { return b.Name == string(name) })
+	}
+	rules := []string{"room", "owned"}
+	if !has(Outside) || !has(Pickups) || len(c.unchecked(rules)) != 2 || len(c.unbroken(rules)) != 2 {
+		t.Error("a business with both is not asked for them")
+	}
+	c.Trial.Change, c.Business.Workflow.Steps = nil, nil
+	if has(Outside) || has(Pickups) || len(c.unchecked(rules)) != 1 || len(c.unbroken(rules)) != 1 {
+		t.Error("a business without both is asked for them")
+	}
+}
