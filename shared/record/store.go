@@ -1,5 +1,3 @@
-// Package record is what the backends have in common: how the effect of a
-// transaction is kept, owned, journalled and buried.
 package record
 
 import "context"
