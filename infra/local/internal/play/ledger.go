@@ -48,7 +48,7 @@ func lockedLedger(fsys files.FS, folder, name string) (*ledger, json.RawMessage,
 		return nil, nil, err
 	}
 	l := &ledger{lock: lock}
-	if _, err := fsys.Stat(name); err == nil {
+	if _, missing := fsys.Stat(name); missing == nil {
 		l.file, err = fsys.OpenReadWrite(name)
 	} else {
 		l.file, err = fsys.Create(name)
