@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
-	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -171,7 +172,7 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 	tally := newTally()
 	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 8, Seen: tally.exchange})
 	defer client.Close()
-	subject, err := invariant.NewSubject(business.Business{}, nil)
+	subject, err := invariant.NewSubject(chosen.Business(), chosentrial.Trial())
 	if err != nil {
 		t.Fatal(err)
 	}

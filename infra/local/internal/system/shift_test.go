@@ -136,6 +136,8 @@ func TestActsAndBackendFaults(t *testing.T) {
 	for _, info := range fault.Points {
 		switch {
 		case info.Lasts: // by bursts alone
+		case info.Point == fault.HostStop:
+			plan.Rates[info.Point] = 5 // fewer: host.stopinretry needs a host that stays for retryPatience
 		case info.Act:
 			plan.Rates[info.Point] = 20
 		case strings.HasPrefix(string(info.Point), "backend.") && info.Point != fault.BackendUndoRefused:
