@@ -177,7 +177,7 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Config{Subject: subject, Business: things, Trial: samples, Deliveries: MinDeliveries, Duration: time.Second, Encore: UsualEncore}
-	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log")), bounds: c.bounds(0),
+	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log"), things.Resource), bounds: c.bounds(0),
 		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

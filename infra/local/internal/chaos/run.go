@@ -133,7 +133,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	if err := emptyFolder(dir, c.Line); err != nil {
 		return nil, err
 	}
-	r := &run{c: c, paths: newPaths(dir), faults: newFaults(), tally: newTally(), signs: newSigns(newPaths(dir).log), plan: c.Faults}
+	r := &run{c: c, paths: newPaths(dir), faults: newFaults(), tally: newTally(), signs: newSigns(newPaths(dir).log, c.Business.Resource), plan: c.Faults}
 	if err := c.Stage(ctx, r.paths.app); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
 )
@@ -33,7 +34,7 @@ const (
 )
 
 // logged are the lines of the log, by their text and what else must be in them,
-// that a sign is read from. Unacknowledged is what clients see, and the last three
+// that a sign is read from; {resource} is the business's. Unacknowledged is what clients see, and the last three
 // are read from what is stored in the end.
 var logged = []struct {
 	sign       Sign
@@ -46,20 +47,23 @@ var logged = []struct {
 	{Rescued, "operation of a dead letter put on record", ""},
 	{LateRefused, host.LateCall, `"status":410`},
 	{UnknownUndone, "undone, whether it was done or not", ""},
-	{Repeated, host.Repeated, `"request":"DELETE /api/deliveryrequests/`},
+	{Repeated, host.Repeated, `"request":"DELETE /api/{resource}/`},
 	{Recreated, "the hub was recreated", ""},
 }
 
 // signs reads the log of the tree while it is written. A tree that is killed
 // takes what it has not written with it. Its methods are for one goroutine.
 type signs struct {
-	path   string
-	offset int64
-	rest   []byte // of a line without its end
-	counts map[Sign]int
+	path     string
+	resource string
+	offset   int64
+	rest     []byte // of a line without its end
+	counts   map[Sign]int
 }
 
-func newSigns(path string) *signs { return &signs{path: path, counts: map[Sign]int{}} }
+func newSigns(path, resource string) *signs {
+	return &signs{path: path, resource: resource, counts: map[Sign]int{}}
+}
 
 // look reads what has come since the last look.
 func (s *signs) look() error {
@@ -90,7 +94,7 @@ func (s *signs) look() error {
 
 func (s *signs) read(line []byte) {
 	for _, l := range logged {
-		if bytes.Contains(line, []byte(`"msg":"`+l.text+`"`)) && bytes.Contains(line, []byte(l.also)) {
+		if bytes.Contains(line, []byte(`"msg":"`+l.text+`"`)) && bytes.Contains(line, []byte(strings.ReplaceAll(l.also, "{resource}", s.resource))) {
 			s.counts[l.sign]++
 		}
 	}

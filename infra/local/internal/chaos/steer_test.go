@@ -108,12 +108,12 @@ func TestEncore(t *testing.T) {
 		t.Errorf("missing is %+v", left)
 	}
 	for elapsed, want := range map[time.Duration]bool{44 * time.Second: false, 46 * time.Second: false, 45*time.Second + c.encoreTime(): true} {
-		r := &run{c: c, begun: time.Now().Add(-elapsed), tally: newTally(), faults: newFaults(), signs: newSigns(""), bounds: c.bounds(0)}
+		r := &run{c: c, begun: time.Now().Add(-elapsed), tally: newTally(), faults: newFaults(), signs: newSigns("", things.Resource), bounds: c.bounds(0)}
 		if got := r.over(); got != want {
 			t.Errorf("after %v it is over: %v", elapsed, got)
 		}
 	}
-	r := &run{c: c, begun: time.Now().Add(-46 * time.Second), tally: newTally(), faults: newFaults(), signs: newSigns("")}
+	r := &run{c: c, begun: time.Now().Add(-46 * time.Second), tally: newTally(), faults: newFaults(), signs: newSigns("", things.Resource)}
 	if !r.over() {
 		t.Error("nothing is missing, and it goes on")
 	}

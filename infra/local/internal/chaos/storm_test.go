@@ -70,7 +70,7 @@ func TestHandlersAreSpared(t *testing.T) {
 		for n := range s.points {
 			c.hits[c.points[n]] = 1
 		}
-		r := &run{c: breaking(100, 45*time.Second), bounds: bounds, tally: newTally(), faults: newFaults(), signs: newSigns(""), crashes: c, encore: s.encore}
+		r := &run{c: breaking(100, 45*time.Second), bounds: bounds, tally: newTally(), faults: newFaults(), signs: newSigns("", things.Resource), crashes: c, encore: s.encore}
 		for range s.accepted {
 			r.tally.request(wasAccepted, 0)
 		}

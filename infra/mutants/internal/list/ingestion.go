@@ -50,7 +50,7 @@ var ingestion = []mutant.Mutant{
 	{
 		Name: "changed-request-is-another", Breaks: "A repeat is known by the current request, which may have been changed.",
 		File:   "shared/ingest/accept.go",
-		Before: "same := delivery.Hash == r.Hash\n", After: "same := p.Revision <= 1 && sameJSON(p.Request, in.Body)\n",
+		Before: "same := delivery.Hash == r.Hash\n", After: "same := p.Revision <= 1 && workflow.SameJSON(p.Request, in.Body)\n",
 		Tests: in("./shared/ingest"),
 	},
 	{
