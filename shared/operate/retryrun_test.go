@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,9 +57,11 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 		}
 		w.Clock.Advance(time.Second)
 	}
-	undone := false
+	var undone atomic.Bool // the steps of a stage are called side by side
 	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
-		undone = undone || req.Undo
+		if req.Undo {
+			undone.Store(true)
+		}
 		return nil
 	}
 	w.Settle()
@@ -66,7 +69,7 @@ func TestRetryGoesOnWithTheRun(t *testing.T) {
 	if w.acts(workflow.TransitionRetryRun) != 1 || w.acts(workflow.TransitionRetryUndo) != 0 || p.DeadLetters != 0 || p.Reason != "" {
 		t.Errorf("history %+v, %d dead letters, reason %q", p.History, p.DeadLetters, p.Reason)
 	}
-	if undone {
+	if undone.Load() {
 		t.Error("something was undone")
 	}
 }
