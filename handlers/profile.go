@@ -2,7 +2,7 @@
 
 package main
 
-import "github.com/fabrikam/drone-delivery/shared/profile"
+import "github.com/fabrikam/drone-delivery/infra/local/profile"
 
 // The handler that bench -profile builds tells what it spends its time on. No other
 // one has this.

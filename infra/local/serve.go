@@ -19,7 +19,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
-	"github.com/fabrikam/drone-delivery/shared/profile"
+	"github.com/fabrikam/drone-delivery/infra/local/profile"
 )
 
 // serveFlags are the flags that serve and demo share.

@@ -14,7 +14,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/meter"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
-	"github.com/fabrikam/drone-delivery/shared/profile"
+	"github.com/fabrikam/drone-delivery/infra/local/profile"
 )
 
 // Process is a server that a scenario or load has started, with its children.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/profile"
+	"github.com/fabrikam/drone-delivery/infra/local/profile"
 )
 
 // profiled are the processes of an app that write profiles. A nil one writes none.
