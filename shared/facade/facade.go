@@ -85,7 +85,11 @@ func (f *Facade[A, G]) Put(ctx context.Context, id string, by record.By, ask A) 
 // asks for what is live.
 func (f *Facade[A, G]) intend(ctx context.Context, by record.By, post *Post[A, G]) (Record[A, G], record.Change, error) {
 	var change record.Change
-	rec, err := record.Update(ctx, f.Store, by.TransactionID, func(rec *Record[A, G], _ bool) (bool, error) {
+	update := record.Update[Record[A, G]]
+	if by.Revision == 1 {
+		update = record.UpdateNew[Record[A, G]]
+	}
+	rec, err := update(ctx, f.Store, by.TransactionID, func(rec *Record[A, G], _ bool) (bool, error) {
 		rec.ID = by.TransactionID
 		var err error
 		if change, err = rec.Admit(by, post.Hash); err != nil || change == "" {

@@ -16,10 +16,24 @@ import (
 // it is. Any other error is transient and leaves open whether the write took
 // effect; so change must find out, on a repeat, that it has been made already.
 func Update[T any](ctx context.Context, store Store[T], id string, change func(doc *T, exists bool) (bool, error)) (T, error) {
+	return update(ctx, store, id, false, change)
+}
+
+// UpdateNew is Update of a document that is most likely not there: it is read only
+// if its creation is refused. change must write a zero document.
+func UpdateNew[T any](ctx context.Context, store Store[T], id string, change func(doc *T, exists bool) (bool, error)) (T, error) {
+	return update(ctx, store, id, true, change)
+}
+
+func update[T any](ctx context.Context, store Store[T], id string, absent bool, change func(doc *T, exists bool) (bool, error)) (T, error) {
 	exists := false
 	doc, err := failure.Update[T]{
 		Op: "update", ID: id,
 		Read: func(ctx context.Context) (*T, string, error) {
+			if absent {
+				absent = false
+				return new(T), "", nil
+			}
 			doc, etag, err := store.Read(ctx, id)
 			if exists = err == nil; !exists && failure.Is(err, failure.NotFound) {
 				return new(T), "", nil
@@ -82,7 +96,11 @@ func (k *Keeper[T]) GetLive(ctx context.Context, id string) (Record[T], error) {
 // error is a *problem.Problem if the rules refuse the PUT.
 func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, build func(live *T) T) (Record[T], Change, error) {
 	var change Change
-	rec, err := Update(ctx, k.Store, id, func(rec *Record[T], _ bool) (bool, error) {
+	update := Update[Record[T]]
+	if by.Revision == 1 {
+		update = UpdateNew[Record[T]]
+	}
+	rec, err := update(ctx, k.Store, id, func(rec *Record[T], _ bool) (bool, error) {
 		rec.ID = id
 		var err error
 		if change, err = rec.Admit(by, hash); err != nil || change == "" {

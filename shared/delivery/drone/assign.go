@@ -34,7 +34,7 @@ func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (re
 	if err != nil {
 		return none, "", err
 	}
-	a := &assigning{Service: s, id: id, by: by, ask: ask, hash: hash}
+	a := &assigning{Service: s, id: id, by: by, ask: ask, hash: hash, absent: by.Revision == 1}
 	for range rounds {
 		rec, change, done, err := a.round(ctx)
 		if done || err != nil {
@@ -51,19 +51,19 @@ type assigning struct {
 	by   record.By
 	ask  Ask
 	hash string
+	// absent says that there is most likely no assignment yet: it is read only if the
+	// creation of the intent is refused.
+	absent bool
 }
 
 // round reads the assignment and goes on with it as far as nobody interferes.
 // It is done when the assignment is confirmed; otherwise, without an error,
 // another was quicker at one of the two documents.
 func (a *assigning) round(ctx context.Context) (rec record.Record[Assignment], change record.Change, done bool, err error) {
-	rec, etag, err := a.keeper.Store.Read(ctx, a.id)
-	exists := err == nil
+	guessed := a.absent
+	rec, etag, exists, err := a.read(ctx)
 	if err != nil {
-		if !failure.Is(err, failure.NotFound) {
-			return rec, "", false, err
-		}
-		rec = record.Record[Assignment]{ID: a.id}
+		return rec, "", false, err
 	}
 	change, refused := rec.Admit(a.by, a.hash)
 	if err := a.letAllGo(ctx, a.id, rec.Content.Left); err != nil {
@@ -78,6 +78,9 @@ func (a *assigning) round(ctx context.Context) (rec record.Record[Assignment], c
 	}
 	_, wanted := a.flight(&rec)
 	drone, err := a.choose(ctx, &rec, wanted)
+	if guessed && err != nil {
+		return rec, "", false, nil // the assignment may be there, and have its drone
+	}
 	if err != nil {
 		return rec, "", false, err
 	}
@@ -106,6 +109,18 @@ func (a *assigning) round(ctx context.Context) (rec record.Record[Assignment], c
 	}
 	done, err = a.confirm(ctx, &rec, etag, change, flight, windows)
 	return rec, change, done, err
+}
+
+func (a *assigning) read(ctx context.Context) (rec record.Record[Assignment], etag string, exists bool, err error) {
+	if a.absent {
+		a.absent = false
+		return record.Record[Assignment]{ID: a.id}, "", false, nil
+	}
+	rec, etag, err = a.keeper.Store.Read(ctx, a.id)
+	if failure.Is(err, failure.NotFound) {
+		return record.Record[Assignment]{ID: a.id}, "", false, nil
+	}
+	return rec, etag, err == nil, err
 }
 
 // intend writes the intent, always after the drone was read.
