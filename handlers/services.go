@@ -127,7 +127,7 @@ func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p
 		},
 		Budgets: engine.Budgets{
 			CallTimeout: b.Call, StepTimeout: b.Step, InvocationTimeout: b.Invocation,
-			Lease: b.Lease, LaterMin: b.LaterMin, LaterMax: b.LaterMax,
+			Lease: b.Lease, SaveEvery: b.SaveEvery, LaterMin: b.LaterMin, LaterMax: b.LaterMax,
 			CompleteBy: b.CompleteBy, DocumentTTL: b.DocumentTTL,
 			InPlaceAttempts: b.CallAttempts, UndoAttempts: b.UndoAttempts, DeadLetters: b.DeadLetters,
 			Notify: s.Notify.On(),

@@ -40,17 +40,20 @@ func Steps() workflow.Definition {
 			Undo:     workflow.DeleteOf(callTransportation),
 			Affected: affected(func(a, b Request) bool { return a.Pickup != b.Pickup || a.DropOff != b.DropOff }),
 		}, {
-			Name:  StepDrone,
-			After: []string{StepPackage, StepTransportation},
-			Call:  callDrone,
-			Undo:  workflow.DeleteOf(callDrone),
-			Pivot: true, // it picks the package up
+			Name: StepDrone,
+			// The assignment that the service keeps is its answer, whenever it is asked.
+			Stable: true,
+			After:  []string{StepPackage, StepTransportation},
+			Call:   callDrone,
+			Undo:   workflow.DeleteOf(callDrone),
+			Pivot:  true, // it picks the package up
 			Affected: affected(func(a, b Request) bool {
 				return a.Pickup != b.Pickup || a.DropOff != b.DropOff || !a.PickupTime.Equal(b.PickupTime)
 			}),
 		}, {
 			Name:  StepDelivery,
 			After: []string{StepDrone},
+			Uses:  []string{StepDrone},
 			Call:  callDelivery,
 			Undo:  workflow.DeleteOf(callDelivery),
 			Affected: affected(func(a, b Request) bool {

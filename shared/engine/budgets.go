@@ -18,10 +18,13 @@ type Budgets struct {
 	LaterMax          time.Duration // the longest
 	CompleteBy        time.Duration // from the start of a run to its expiry
 	DocumentTTL       time.Duration // that a final transaction is kept; whole seconds
-	InPlaceAttempts   int           // of a call, in one go
-	UndoAttempts      int           // wakes after which a sent undo has failed, before Stuck
-	DeadLetters       int           // of one transaction, as Progress counts them, before Stuck
-	Notify            bool          // tell somebody when a transaction comes to rest
+	// SaveEvery is how long a first run that goes well may go on without a save. 0 is
+	// a save after each stage.
+	SaveEvery       time.Duration
+	InPlaceAttempts int  // of a call, in one go
+	UndoAttempts    int  // wakes after which a sent undo has failed, before Stuck
+	DeadLetters     int  // of one transaction, as Progress counts them, before Stuck
+	Notify          bool // tell somebody when a transaction comes to rest
 }
 
 // LeaseMargin is added to what must remain of a lease before a call starts, and
@@ -45,6 +48,9 @@ func (b Budgets) validate() error {
 		if d <= 0 {
 			errs = append(errs, fmt.Errorf("%s is not positive", name))
 		}
+	}
+	if b.SaveEvery < 0 || b.SaveEvery >= b.Lease {
+		errs = append(errs, fmt.Errorf("a save every %s: from 0 to less than a lease, %s", b.SaveEvery, b.Lease))
 	}
 	if b.InvocationTimeout < b.StepTimeout {
 		errs = append(errs, fmt.Errorf("an invocation's time %s is shorter than a step's %s", b.InvocationTimeout, b.StepTimeout))

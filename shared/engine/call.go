@@ -20,9 +20,9 @@ const (
 // attempt calls for one step in flight: a few times in place, as long as the
 // step, the invocation and the lease leave time for a whole call.
 func (s *session) attempt(ctx context.Context, step string, a Attempt) workflow.Finished {
-	f := workflow.Finished{Step: step}
+	f := workflow.Finished{Step: step, Began: s.r.Now()}
 	b := s.r.Budgets
-	end := earliest(s.r.Now().Add(b.StepTimeout), s.deadline, s.p.Lease.Until.Add(-LeaseMargin))
+	end := earliest(f.Began.Add(b.StepTimeout), s.deadline, s.p.Lease.Until.Add(-LeaseMargin))
 	ctx = telemetry.With(ctx, slog.String(telemetry.KeyStep, step))
 	first := a.Number
 	for ctx.Err() == nil && !s.r.Now().Add(a.Timeout).After(end) {

@@ -127,7 +127,7 @@ func TestStoppingHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := wantState(t, w, workflow.Running)
-	if p.Lease.Runner != "" || len(p.InFlight()) != 0 || !w.Queue.Has("t/transactions/2") {
+	if p.Lease.Runner != "" || len(p.Marked()) != 0 || !w.Queue.Has("t/transactions/2") {
 		t.Errorf("not handed on:\n%s", enginetest.Describe(p))
 	}
 	w.Backends.OnCall = nil

@@ -30,6 +30,8 @@ func (s *session) handle(ctx context.Context, e Envelope) error {
 		switch {
 		case err == nil && verdict == held:
 			return s.run(ctx)
+		case verdict == there && try < maxTries:
+			continue
 		case verdict != repeat || try == maxTries:
 			return err
 		}
@@ -45,11 +47,12 @@ const (
 	settled verdict = iota // nothing more to do for the message
 	held                   // the session has the lease
 	repeat                 // with the error of a write that may have been made: read again
+	there                  // the document that was to be new: read it
 )
 
 // meet reads the document and decides what the message means for it.
 func (s *session) meet(ctx context.Context, e Envelope) (verdict, error) {
-	base, etag, err := s.r.Store.Read(ctx, e.TransactionID)
+	base, etag, err := s.find(ctx, e)
 	switch {
 	case failure.Is(err, failure.NotFound):
 		if base, err = s.w.Missing(e); err != nil {
@@ -61,7 +64,7 @@ func (s *session) meet(ctx context.Context, e Envelope) (verdict, error) {
 	case base.Schema > workflow.Schema:
 		return settled, fmt.Errorf("transaction %s: its schema %d is newer than %d", e.TransactionID, base.Schema, workflow.Schema)
 	case base.Lease.Runner == s.id: // the answer to our take was lost
-		s.p, s.etag, s.epoch = base, etag, base.Lease.Epoch
+		s.holds(base, etag)
 		return held, nil
 	}
 	telemetry.Link(ctx, base.TraceParent) // where the message has a trace of its own, such as a cancel's
@@ -94,6 +97,18 @@ func (s *session) meet(ctx context.Context, e Envelope) (verdict, error) {
 		return s.take(ctx, next, etag, now, current)
 	}
 	return settled, s.r.Successor(ctx, base)
+}
+
+// find reads the document of a message. A start's is taken to be new, at first: so
+// it is read only if its creation is refused.
+func (s *session) find(ctx context.Context, e Envelope) (*workflow.Progress, string, error) {
+	if workflow.OperationKind(e.Operation) == workflow.OperationStart && !s.tried {
+		s.tried = true
+		if base, err := s.w.Missing(e); err == nil { // else it is too old to be new
+			return base, "", nil
+		}
+	}
+	return s.r.Store.Read(ctx, e.TransactionID)
 }
 
 // dueAt returns when there is something to do for an open transaction without a
@@ -137,7 +152,7 @@ func (s *session) take(ctx context.Context, next *workflow.Progress, etag string
 	if err := s.w.Advance(next, s.turn(now, due, !s.callsNothing)); err != nil {
 		return settled, err
 	}
-	if len(next.InFlight()) > 0 && s.w.Acts(next.State) {
+	if len(next.Marked()) > 0 && s.w.Acts(next.State) {
 		next.Take(s.id, now.Add(s.r.Budgets.Lease), LeaseMargin)
 	} else {
 		next.Lease.Epoch++
@@ -145,13 +160,17 @@ func (s *session) take(ctx context.Context, next *workflow.Progress, etag string
 	}
 	newTag, err := s.write(ctx, next, etag)
 	if err != nil {
-		return repeatable(err)
+		verdict, told := repeatable(err)
+		if etag == "" && failure.Is(err, failure.Conflict) {
+			verdict = there
+		}
+		return verdict, told
 	}
 	if abandoned {
 		s.r.Log.InfoContext(ctx, "lease taken over", telemetry.KeyTransaction, next.ID, "epoch", next.Lease.Epoch)
 	}
 	s.r.LogState(ctx, before, next)
-	s.p, s.etag, s.epoch = next, newTag, next.Lease.Epoch
+	s.holds(next, newTag)
 	if next.Lease.Runner == s.id {
 		return held, nil
 	}

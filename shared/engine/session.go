@@ -22,10 +22,27 @@ type session struct {
 	jitter   float64
 	// callsNothing keeps the session from starting any step.
 	callsNothing bool
+	tried        bool // to create the document without reading it
 
 	p     *workflow.Progress // as last read or saved
 	etag  string
 	epoch int // of our lease
+
+	saved time.Time          // when p was, by this session
+	done  []stage            // what came of the calls since then
+	now   *workflow.Progress // p with done: what is called next depends on it
+}
+
+// stage is what came of calls that were made side by side.
+type stage struct {
+	results []workflow.Finished
+	at      time.Time
+}
+
+// holds begins anew with a document that the session has the lease of.
+func (s *session) holds(p *workflow.Progress, etag string) {
+	s.p, s.etag, s.epoch = p, etag, p.Lease.Epoch
+	s.saved, s.done, s.now = s.r.Now(), nil, p
 }
 
 // errLeaseLost is returned by save when another has the transaction.
@@ -35,10 +52,11 @@ var errLeaseLost = errors.New("lease lost")
 // came of it together with what is in flight next.
 func (s *session) run(ctx context.Context) error {
 	for s.p.Lease.Runner == s.id {
-		results := s.callAll(ctx)
-		err := s.save(ctx, func(p *workflow.Progress, now time.Time) error {
-			return s.stage(ctx, p, results, now)
-		})
+		s.done = append(s.done, stage{s.callAll(ctx), s.r.Now()})
+		if s.goesOn(ctx) {
+			continue
+		}
+		err := s.save(ctx)
 		if errors.Is(err, errLeaseLost) {
 			s.r.Log.WarnContext(ctx, "lease lost, results dropped", telemetry.KeyTransaction, s.p.ID, telemetry.KeyState, s.p.State)
 			return s.r.Successor(ctx, s.p)
@@ -76,15 +94,57 @@ func (s *session) tellPutOff(ctx context.Context) {
 	}
 }
 
-// stage is the change that ends one stage and begins the next.
-func (s *session) stage(ctx context.Context, p *workflow.Progress, results []workflow.Finished, now time.Time) error {
-	if err := s.w.Record(p, results, s.r.Budgets.Backoff(s.jitter), s.turn(now, now, true)); err != nil {
-		return err
+// goesOn reports whether the next stage can be called without a save: it is marked,
+// all has gone well, and nothing that was not saved is needed to call it once more
+// after a crash. Clients see the progress, and are heard, at a save: so one is never
+// far away.
+func (s *session) goesOn(ctx context.Context) bool {
+	last := s.done[len(s.done)-1]
+	if s.p.State != workflow.Running || last.at.Sub(s.saved) >= s.r.Budgets.SaveEvery {
+		return false
+	}
+	next := s.now.Clone()
+	if err := s.w.Record(next, last.results, s.r.Budgets.Backoff(s.jitter), s.turn(last.at, last.at, false)); err != nil {
+		return false // the save says so
+	}
+	for _, f := range last.results {
+		if f.Attempts != 1 || next.Step(f.Step).State != workflow.StepSucceeded {
+			return false
+		}
+	}
+	ready := s.r.Definition.InFlight(next)
+	if len(ready) == 0 || s.usesUnstable(ready) || ctx.Err() != nil || s.longest(ready) > s.deadline.Sub(last.at) {
+		return false
+	}
+	s.now = next
+	return true
+}
+
+// usesUnstable reports whether a step's call is made of a result that is not saved,
+// and may be another one when it is asked for again.
+func (s *session) usesUnstable(steps []string) bool {
+	for _, name := range steps {
+		for _, used := range s.r.Definition.Step(name).Uses {
+			if !s.r.Definition.Step(used).Stable && s.p.Step(used).State != workflow.StepSucceeded {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// conclude is the change that ends the stages that were called since the last save,
+// and begins the next.
+func (s *session) conclude(ctx context.Context, p *workflow.Progress, now time.Time) error {
+	for _, done := range s.done {
+		if err := s.w.Record(p, done.results, s.r.Budgets.Backoff(s.jitter), s.turn(done.at, done.at, true)); err != nil {
+			return err
+		}
 	}
 	if err := s.advance(ctx, p, now); err != nil {
 		return err
 	}
-	if s.w.Acts(p.State) && len(p.InFlight()) > 0 {
+	if s.w.Acts(p.State) && len(p.Marked()) > 0 {
 		p.Renew(s.id, now.Add(s.r.Budgets.Lease), LeaseMargin)
 	} else {
 		p.Release(s.r.Definition.NextAt(p, now))
@@ -93,7 +153,7 @@ func (s *session) stage(ctx context.Context, p *workflow.Progress, results []wor
 }
 
 func (s *session) turn(now, due time.Time, start bool) workflow.Turn {
-	return workflow.Turn{Now: now, Due: due, Start: start, Limits: s.r.Budgets.Limits()}
+	return workflow.Turn{Now: now, Due: due, Start: start, Ahead: s.r.Budgets.SaveEvery > 0, Limits: s.r.Budgets.Limits()}
 }
 
 // advance begins the next stage if its longest call would end in time. Where any call
@@ -108,19 +168,24 @@ func (s *session) advance(ctx context.Context, p *workflow.Progress, now time.Ti
 	if err := s.w.Advance(tried, start); err != nil {
 		return err
 	}
-	longest := time.Duration(0)
-	for _, name := range tried.InFlight() {
-		longest = max(longest, s.r.callTimeout(s.r.Definition.Step(name)))
-	}
-	if ctx.Err() == nil && longest <= room {
+	if ctx.Err() == nil && s.longest(s.r.Definition.InFlight(tried)) <= room {
 		*p = *tried
 		return nil
 	}
 	return s.w.Advance(p, s.turn(now, now, false))
 }
 
+// longest returns the longest time that a call of the steps may take.
+func (s *session) longest(steps []string) time.Duration {
+	longest := time.Duration(0)
+	for _, name := range steps {
+		longest = max(longest, s.r.callTimeout(s.r.Definition.Step(name)))
+	}
+	return longest
+}
+
 func (s *session) callAll(ctx context.Context) []workflow.Finished {
-	names := s.p.InFlight()
+	names := s.r.Definition.InFlight(s.now)
 	// The business makes its calls here, where a panic ends the invocation alone.
 	attempts := make([]Attempt, len(names))
 	for i, name := range names {
@@ -138,9 +203,9 @@ func (s *session) callAll(ctx context.Context) []workflow.Finished {
 // attemptAt returns the first attempt at a step in flight. The document counts it
 // since the step was marked.
 func (s *session) attemptAt(step string) Attempt {
-	p := s.p.Step(step)
+	p := s.now.Step(step)
 	a := Attempt{
-		TransactionID: s.p.ID, OperationID: s.p.Serving(), Revision: s.p.Revision, Call: s.w.Call(s.p, step),
+		TransactionID: s.p.ID, OperationID: s.p.Serving(), Revision: s.p.Revision, Call: s.w.Call(s.now, step),
 		Step: step, Number: p.Attempts, Timeout: s.r.callTimeout(s.r.Definition.Step(step)),
 	}
 	if p.State == workflow.StepUndoing {
@@ -149,23 +214,23 @@ func (s *session) attemptAt(step string) Attempt {
 	return a
 }
 
-// save applies change to the document and writes it, on whatever base it takes,
-// until it is written or the lease is lost. Conflicts with others' wishes don't
-// count as tries: however many come in, the lease's holder gets on. The error of
-// a write whose fate could not be learnt leaves the lease to run out.
-func (s *session) save(ctx context.Context, change func(*workflow.Progress, time.Time) error) error {
+// save applies what was done to the document and writes it, on whatever base it
+// takes, until it is written or the lease is lost. Conflicts with others' wishes
+// don't count as tries: however many come in, the lease's holder gets on. The error
+// of a write whose fate could not be learnt leaves the lease to run out.
+func (s *session) save(ctx context.Context) error {
 	id := s.p.ID
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	for try := 1; ; {
 		next := s.p.Clone()
-		if err := change(next, s.r.Now()); err != nil {
+		if err := s.conclude(ctx, next, s.r.Now()); err != nil {
 			return fmt.Errorf("save transaction %s: %w", id, err)
 		}
 		before := s.p.State
 		etag, err := s.r.Store.Replace(saving, next, s.etag)
 		if err == nil {
-			s.p, s.etag = next, etag
+			s.holds(next, etag)
 			s.r.LogState(ctx, before, s.p)
 			return nil
 		}
@@ -183,6 +248,7 @@ func (s *session) save(ctx context.Context, change func(*workflow.Progress, time
 			return fmt.Errorf("save transaction %s: %w", id, err)
 		}
 		if written {
+			s.holds(s.p, s.etag)
 			s.r.LogState(ctx, before, s.p)
 			return nil
 		}

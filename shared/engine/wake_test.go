@@ -28,7 +28,7 @@ func TestEndIsAnnounced(t *testing.T) {
 	w := told(t, &strings.Builder{})
 	w.Step()
 	p := wantState(t, w, workflow.Completed)
-	if len(p.Outbox.Notices) != 1 || w.Store.Writes() != 3 {
+	if len(p.Outbox.Notices) != 1 || w.Store.Writes() != 2 {
 		t.Errorf("%d writes, outbox %+v", w.Store.Writes(), p.Outbox)
 	}
 	ready := w.Queue.Receivable()

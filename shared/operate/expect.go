@@ -56,7 +56,7 @@ func expectOfOpen(p *workflow.Progress, now time.Time, add func(at workflow.Inst
 	wake := engine.WakeID(p.ID, string(p.WakeQueue), p.Wake)
 	switch {
 	case p.Lease.Live(now):
-		add(p.Lease.Until, "until then runner %s holds it; steps in flight: %s", p.Lease.Runner, cmp.Or(strings.Join(p.InFlight(), ", "), "none"))
+		add(p.Lease.Until, "until then runner %s holds it; steps in flight: %s", p.Lease.Runner, cmp.Or(strings.Join(p.Marked(), ", "), "none"))
 		add(p.WakeAt, "wake %s takes it over if that runner is gone", wake)
 	case overdue(p.WakeAt, now):
 		add(p.WakeAt, "wake %s is overdue and unanswered: Sweep sends another", wake)

@@ -22,8 +22,8 @@ func steps() workflow.Definition {
 	return workflow.Definition{
 		Name: "order",
 		Steps: []workflow.Step{
-			{Name: StepStock, Call: reserve, Undo: workflow.DeleteOf(reserve), Affected: affected},
-			{Name: StepPayment, After: []string{StepStock}, Call: charge, Undo: workflow.DeleteOf(charge), Affected: affected},
+			{Name: StepStock, Stable: true, Call: reserve, Undo: workflow.DeleteOf(reserve), Affected: affected},
+			{Name: StepPayment, After: []string{StepStock}, Uses: []string{StepStock}, Call: charge, Undo: workflow.DeleteOf(charge), Affected: affected},
 			{Name: StepShipment, After: []string{StepPayment}, Call: ship, Undo: workflow.DeleteOf(ship), Affected: affected},
 			{Name: StepMail, After: []string{StepShipment}, Call: send, Undo: workflow.DeleteOf(send), Pivot: true},
 		},

@@ -105,6 +105,7 @@ type Budgets struct {
 	LaterMin        time.Duration // the first delay of a wake
 	LaterMax        time.Duration // the longest
 	Lease           time.Duration
+	SaveEvery       time.Duration // how long a first run may go on without a save
 	DuplicateWindow time.Duration // of the queues
 	CompleteBy      time.Duration // a transaction's time from its first start
 	DocumentTTL     time.Duration // of final transactions, tombstones, quarantine

@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 		Budgets: settings.Budgets{
 			Call: 2 * time.Second, Step: 10 * time.Second, Invocation: 45 * time.Second,
 			MessageLock: time.Minute, LockRenewal: 5 * time.Minute, FunctionTimeout: 5 * time.Minute,
-			LaterMin: 5 * time.Second, LaterMax: 5 * time.Minute, Lease: time.Minute,
+			LaterMin: 5 * time.Second, LaterMax: 5 * time.Minute, Lease: time.Minute, SaveEvery: 500 * time.Millisecond,
 			DuplicateWindow: 10 * time.Minute, CompleteBy: 24 * time.Hour, DocumentTTL: 30 * 24 * time.Hour,
 			HubRetention: 7 * 24 * time.Hour, QueueTTL: 14 * 24 * time.Hour, Accept: 10 * time.Second, MaxDeliveryCount: 10,
 			CallAttempts: 3, UndoAttempts: 400, DeadLetters: 3,

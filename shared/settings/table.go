@@ -103,6 +103,9 @@ var calls = []variable{
 		span(func(s *Settings) *time.Duration { return &s.Budgets.FunctionTimeout }, time.Second, 1, 600)},
 	{"LEASE_SECONDS", "60", "a runner's hold on a transaction",
 		span(func(s *Settings) *time.Duration { return &s.Budgets.Lease }, time.Second, 0.2, 600)},
+	// A lease is longer than that, by the rule of CALL_TIMEOUT_SECONDS.
+	{"SAVE_EVERY_MS", "500", "milliseconds that a transaction's first run may go on without a save, while all goes well (ADR 28); 0 saves after each stage",
+		span(func(s *Settings) *time.Duration { return &s.Budgets.SaveEvery }, time.Millisecond, 0, 5000)},
 	{"LATER_MIN_SECONDS", "5", "the first delay before a step is retried later",
 		span(func(s *Settings) *time.Duration { return &s.Budgets.LaterMin }, time.Second, 0.05, 3600)},
 	{"LATER_MAX_SECONDS", "300", "the longest delay",

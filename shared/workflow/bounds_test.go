@@ -82,7 +82,7 @@ func (r *run) unwindAll() {
 		}
 		r.unwind()
 		var outcomes []workflow.Outcome
-		for range r.p.InFlight() {
+		for range r.d.InFlight(r.p) {
 			outcomes = append(outcomes, ok)
 		}
 		r.undone(outcomes...)

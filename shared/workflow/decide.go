@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"slices"
 	"time"
 )
 
@@ -20,7 +21,9 @@ type Turn struct {
 	// that has come is due whatever this machine's clock says.
 	Due time.Time
 	// Start permits new calls: the runner has time left to make them.
-	Start  bool
+	Start bool
+	// Ahead lets the first run mark all its steps at once: see start.
+	Ahead  bool
 	Limits Limits
 }
 
@@ -38,11 +41,14 @@ func (d *Definition) New(id string, now time.Time, limits Limits) *Progress {
 
 // Advance takes an Accepted, Running or Completed transaction as far as it
 // gets without a call: it applies operations, completes, rejects or hands over
-// to undoing, and marks Started the steps that are to be called now
-// (p.InFlight). It must not be called while a call is on its way, nor by
+// to undoing, and marks Started the steps that are to be called now, or soon
+// (see InFlight). It must not be called while a call is on its way, nor by
 // anyone but the holder of the lease.
 func (d *Definition) Advance(p *Progress, t Turn) error {
 	d.align(p)
+	if p.State == Running {
+		p.takeBack()
+	}
 	for {
 		if err := d.applyOperations(p, t); err != nil {
 			return err
@@ -140,19 +146,55 @@ func (d *Definition) fail(p *Progress, cause Cause, reason string, t Turn) error
 	return p.Reject(cause, reason, t.Now, t.Limits)
 }
 
-// start marks the steps that are due: one save marks a whole stage.
+// start marks the steps that are due: one save marks a whole stage, and in a run
+// of which nothing is known yet all stages. So such a run needs no save between
+// them as long as all goes well (ADR 28).
 func (d *Definition) start(p *Progress, t Turn) {
+	ahead := t.Ahead && d.untried(p, t)
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if !d.ready(p, s) || t.Due.Before(s.NotBefore.Time) {
+		now := d.ready(p, s)
+		if !now && !(ahead && d.Step(s.Name) != nil) || t.Due.Before(s.NotBefore.Time) {
 			continue
 		}
 		s.State = StepStarted
 		s.Attempts++
 		s.Tried = p.Revision
 		s.NotBefore = Instant{}
-		if s.StartedAt.IsZero() {
+		if now && s.StartedAt.IsZero() {
 			s.StartedAt = At(t.Now)
+		}
+	}
+}
+
+// untried reports whether no step can have had an effect, all may be called, and
+// nobody wishes for anything but that. A changed transaction is another matter:
+// the services hold what an earlier revision asked for.
+func (d *Definition) untried(p *Progress, t Turn) bool {
+	if p.Revision > 1 {
+		return false
+	}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.State != StepPending || s.Effect != EffectNo || t.Due.Before(s.NotBefore.Time) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(p.Operations, func(op OperationRecord) bool {
+		return op.State == OperationPending && op.Kind != OperationStart
+	})
+}
+
+// takeBack makes Pending again what was marked and not called. It comes before any
+// decision: a step counts as one with an effect as long as it is Started.
+func (p *Progress) takeBack() {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State != StepStarted {
+			continue
+		}
+		s.State = StepPending
+		if s.Attempts--; s.Attempts == 0 {
+			s.Tried = 0
 		}
 	}
 }
@@ -160,11 +202,12 @@ func (d *Definition) start(p *Progress, t Turn) {
 // ready reports whether nothing but its NotBefore keeps the step from being
 // called.
 func (d *Definition) ready(p *Progress, s *StepProgress) bool {
-	def := d.Step(s.Name)
-	if def == nil || s.State != StepPending {
-		return false
-	}
-	for _, name := range d.ancestors(s.Name) { // not only the direct ones: any of them may be redone
+	return d.Step(s.Name) != nil && s.State == StepPending && d.preceded(p, s.Name)
+}
+
+// preceded reports whether all that the step comes after have succeeded.
+func (d *Definition) preceded(p *Progress, name string) bool {
+	for _, name := range d.ancestors(name) { // not only the direct ones: any of them may be redone
 		if p.Step(name).State != StepSucceeded {
 			return false
 		}
@@ -190,9 +233,8 @@ func (p *Progress) firstIn(state StepState) *StepProgress {
 	return nil
 }
 
-// InFlight returns the names of the steps whose call, or undo, is to be made
-// by the holder of the lease, and may be on its way.
-func (p *Progress) InFlight() []string {
+// Marked returns the names of the steps whose call, or undo, may be on its way.
+func (p *Progress) Marked() []string {
 	var names []string
 	for _, s := range p.Steps {
 		if s.State == StepStarted || s.State == StepUndoing && s.NotBefore.IsZero() {
@@ -200,6 +242,14 @@ func (p *Progress) InFlight() []string {
 		}
 	}
 	return names
+}
+
+// InFlight returns those of the marked steps that the holder of the lease calls
+// now. The others wait for a step that they come after.
+func (d *Definition) InFlight(p *Progress) []string {
+	return slices.DeleteFunc(p.Marked(), func(name string) bool {
+		return p.Step(name).State == StepStarted && !d.preceded(p, name)
+	})
 }
 
 // NextAt returns when an open transaction that makes no call now is to be

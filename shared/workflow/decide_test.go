@@ -183,14 +183,14 @@ func TestAbandonedIsInDoubt(t *testing.T) {
 	r.advance().want(workflow.Running, "hotel", "flight").finish(never, never).want(workflow.Compensating)
 }
 
-// Ensure a step's call depends on its own ancestors only, so that it is the
-// same whatever its siblings do.
+// Ensure a step's call depends on nothing but the results that it names, so that
+// it is the same whatever other steps do, and an undo on none at all.
 func TestInputOfACall(t *testing.T) {
 	var seen []workflow.Input
 	note := func(in workflow.Input) workflow.Call { seen = append(seen, in); return workflow.Call{} }
 	d := &workflow.Definition{Steps: []workflow.Step{
-		{Name: "a", Call: note}, {Name: "b", Call: note}, {Name: "c", After: []string{"a"}, Call: note},
-		{Name: "d", After: []string{"c"}, Call: note, Undo: note},
+		{Name: "a", Call: note}, {Name: "b", Call: note}, {Name: "c", After: []string{"a"}, Uses: []string{"a"}, Call: note},
+		{Name: "d", After: []string{"c"}, Uses: []string{"a"}, Call: note, Undo: note},
 	}}
 	p := d.New("t", workflowtest.Start, limits)
 	for i := range p.Steps {
@@ -208,7 +208,7 @@ func TestInputOfACall(t *testing.T) {
 		}
 		return m
 	}
-	for i, want := range []map[string]json.RawMessage{result(), result("a"), result("a", "c"), result("a", "c", "d")} {
+	for i, want := range []map[string]json.RawMessage{result(), result("a"), result("a"), result()} {
 		if diff := cmp.Diff(want, seen[i].Results); diff != "" {
 			t.Errorf("input %d (-want +got):\n%s", i, diff)
 		}
@@ -230,11 +230,13 @@ func TestValidate(t *testing.T) {
 		steps []workflow.Step
 		valid bool
 	}{
-		"good":         {[]workflow.Step{{Name: "a", Call: call}, {Name: "b", Call: call, After: []string{"a"}}}, true},
-		"no steps":     {nil, false},
-		"no name":      {[]workflow.Step{{Call: call}}, false},
-		"twice":        {[]workflow.Step{{Name: "a", Call: call}, {Name: "a", Call: call}}, false},
-		"no call":      {[]workflow.Step{{Name: "a"}}, false},
+		"good":     {[]workflow.Step{{Name: "a", Call: call}, {Name: "b", Call: call, After: []string{"a"}}}, true},
+		"no steps": {nil, false},
+		"no name":  {[]workflow.Step{{Call: call}}, false},
+		"twice":    {[]workflow.Step{{Name: "a", Call: call}, {Name: "a", Call: call}}, false},
+		"no call":  {[]workflow.Step{{Name: "a"}}, false},
+		"uses a stranger's": {
+			[]workflow.Step{{Name: "a", Call: call}, {Name: "b", Call: call}, {Name: "c", Call: call, After: []string{"a"}, Uses: []string{"b"}}}, false},
 		"after itself": {[]workflow.Step{{Name: "a", Call: call, After: []string{"a"}}}, false},
 		"after a later": {
 			[]workflow.Step{{Name: "a", Call: call, After: []string{"b"}}, {Name: "b", Call: call}}, false},

@@ -25,14 +25,22 @@ type Step struct {
 	Name string
 	// After names the steps that must have succeeded before.
 	After []string
+	// Uses names the steps whose results Call reads: some of those that the step
+	// comes after. It sees no others.
+	Uses []string
 	// Call builds the step's call. It must give the same call for the same
 	// input, since a repeat has to be recognized as one.
 	Call func(Input) Call
+	// Stable says that a call that is made again for the same revision answers with
+	// the same result, whatever has changed meanwhile. Before a step is called
+	// that uses a result of another kind, that result is saved.
+	Stable bool
 	// Accept judges the result of a 2xx. An error is the reason for which the
 	// service's answer rejects the transaction. Nil accepts everything.
 	Accept func(result json.RawMessage) error
-	// Undo builds the call that undoes the step. Nil means that the step has
-	// no effect to undo.
+	// Undo builds the call that undoes the step. It sees no results: the step may
+	// have an effect and no result that is known. Nil means that the step has no
+	// effect to undo.
 	Undo func(Input) Call
 	// Pivot says that the world can finish what the step began: a parcel is
 	// picked up, a plane takes off. From then on the service refuses the undo for
@@ -54,7 +62,9 @@ type Input struct {
 	TransactionID string
 	Revision      int // 1 for the first request, +1 for every change
 	Request       json.RawMessage
-	// Results are the results of the steps that have succeeded, by step name.
+	// Results are the results that there are of the steps that the function may
+	// see, by step name: those that the step Uses, all for ChangeableUntil, none for
+	// an undo.
 	Results map[string]json.RawMessage
 }
 

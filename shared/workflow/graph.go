@@ -27,6 +27,11 @@ func (d *Definition) Validate() error {
 				errs = append(errs, fmt.Errorf("step %q: it follows %q, which must be listed before it", s.Name, name))
 			}
 		}
+		for _, name := range s.Uses {
+			if !slices.Contains(d.ancestors(s.Name), name) {
+				errs = append(errs, fmt.Errorf("step %q: it uses the result of %q, which it does not come after", s.Name, name))
+			}
+		}
 		if s.Call == nil {
 			errs = append(errs, fmt.Errorf("step %q: it has no call", s.Name))
 		}
@@ -102,13 +107,8 @@ func (d *Definition) ancestors(name string) []string {
 	return all
 }
 
-// input returns what the step's functions see: of the results only its own and
-// those of the steps it comes after, so that its call is the same whatever its
-// siblings are doing.
-func (d *Definition) input(p *Progress, name string) Input {
-	return p.input(append(d.ancestors(name), name))
-}
-
+// input returns what a step's function sees: of the results only those that it
+// names, so that its call is the same whatever the other steps are doing.
 func (p *Progress) input(names []string) Input {
 	in := Input{TransactionID: p.ID, Revision: p.Revision, Request: p.Request, Results: map[string]json.RawMessage{}}
 	for _, s := range p.Steps {
@@ -121,14 +121,13 @@ func (p *Progress) input(names []string) Input {
 
 // CallOf returns the step's call as the transaction stands.
 func (d *Definition) CallOf(p *Progress, name string) Call {
-	in := d.input(p, name)
-	delete(in.Results, name)
-	return d.Step(name).Call(in)
+	s := d.Step(name)
+	return s.Call(p.input(s.Uses))
 }
 
 // UndoOf returns the call that undoes the step. The step must have an undo.
 func (d *Definition) UndoOf(p *Progress, name string) Call {
-	return d.Step(name).Undo(d.input(p, name))
+	return d.Step(name).Undo(p.input(nil))
 }
 
 // align adds the steps that the definition has and the document has not: the

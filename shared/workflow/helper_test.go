@@ -83,7 +83,7 @@ var (
 
 func (r *run) results(outcomes []workflow.Outcome) []workflow.Finished {
 	r.Helper()
-	names := r.p.InFlight()
+	names := r.d.InFlight(r.p)
 	if len(names) != len(outcomes) {
 		r.Fatalf("%v in flight, %d outcomes", names, len(outcomes))
 	}
@@ -119,7 +119,7 @@ func (r *run) want(state workflow.State, inFlight ...string) *run {
 	if r.p.State != state {
 		r.Errorf("state %s (%s), want %s", r.p.State, r.p.Reason, state)
 	}
-	if got := r.p.InFlight(); !slices.Equal(got, inFlight) {
+	if got := r.d.InFlight(r.p); !slices.Equal(got, inFlight) {
 		r.Errorf("%v in flight, want %v", got, inFlight)
 	}
 	return r

@@ -87,7 +87,7 @@ func (r *run) cancelled() {
 			break
 		}
 		var all []workflow.Outcome
-		for range r.p.InFlight() {
+		for range r.d.InFlight(r.p) {
 			all = append(all, ok)
 		}
 		r.undone(all...)

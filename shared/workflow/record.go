@@ -9,9 +9,10 @@ import (
 // in place, seen as one.
 type Finished struct {
 	Step     string
-	Attempts int     // 0 when there was no time left to call at all
-	Effect   Effect  // the highest over the attempts
-	Outcome  Outcome // of the last attempt
+	Began    time.Time // the first attempt
+	Attempts int       // 0 when there was no time left to call at all
+	Effect   Effect    // the highest over the attempts
+	Outcome  Outcome   // of the last attempt
 }
 
 // Add counts one more attempt.
@@ -34,6 +35,9 @@ func (d *Definition) Record(p *Progress, results []Finished, b Backoff, now time
 		if f.Attempts == 0 {
 			s.State = StepPending
 			continue
+		}
+		if s.StartedAt.IsZero() {
+			s.StartedAt = At(f.Began)
 		}
 		s.Effect = max(s.Effect, f.Effect)
 		s.EndedAt = At(now)

@@ -120,35 +120,45 @@ func settleFirst(w *enginetest.World) {
 	w.Gate.Decide = decide
 }
 
+// ways are the two ways of saving: as seldom as can be, and after each stage.
+var ways = map[string]func(*engine.Config){
+	"two writes": nil,
+	"each stage": func(c *engine.Config) { c.Budgets.SaveEvery = 0 },
+}
+
 // TestCrashAtEveryEffect lets the process die at each effect of each scenario,
 // once just before the effect and once just after it. Messages then come again,
 // Sweep runs, and the transaction must end as it should with every effect there
 // once, or not at all.
 func TestCrashAtEveryEffect(t *testing.T) {
 	for _, sc := range scenarios {
-		t.Run(sc.name, func(t *testing.T) {
-			clean := enginetest.New(t, workflowtest.Trip(), 1, nil)
-			sc.begin(clean)
-			clean.Settle()
-			effects := clean.Gate.Effects()
-			if len(effects) < 3 {
-				t.Fatalf("only %d effects: %v", len(effects), effects)
-			}
-			for _, effect := range effects {
-				for fate, when := range map[workflowtest.Fate]string{workflowtest.Refuse: "before", workflowtest.Lose: "after"} {
-					t.Run(when+" "+strings.ReplaceAll(effect, "/", "_"), func(t *testing.T) {
-						crashAt(t, sc, effect, fate)
-					})
-				}
-			}
-		})
+		for name, way := range ways {
+			t.Run(sc.name+", "+name, func(t *testing.T) { crashes(t, sc, way) })
+		}
+	}
+}
+
+func crashes(t *testing.T, sc scenario, way func(*engine.Config)) {
+	clean := enginetest.New(t, workflowtest.Trip(), 1, way)
+	sc.begin(clean)
+	clean.Settle()
+	effects := clean.Gate.Effects()
+	if len(effects) < 2 {
+		t.Fatalf("only %d effects: %v", len(effects), effects)
+	}
+	for _, effect := range effects {
+		for fate, when := range map[workflowtest.Fate]string{workflowtest.Refuse: "before", workflowtest.Lose: "after"} {
+			t.Run(when+" "+strings.ReplaceAll(effect, "/", "_"), func(t *testing.T) {
+				crashAt(t, sc, way, effect, fate)
+			})
+		}
 	}
 }
 
 // crashAt kills the process at the effect: it and all that would follow in the
 // same invocation fail, and nothing of what follows takes place.
-func crashAt(t *testing.T, sc scenario, effect string, fate workflowtest.Fate) {
-	w := enginetest.New(t, workflowtest.Trip(), 1, nil)
+func crashAt(t *testing.T, sc scenario, way func(*engine.Config), effect string, fate workflowtest.Fate) {
+	w := enginetest.New(t, workflowtest.Trip(), 1, way)
 	var dead, died atomic.Bool
 	w.Gate.Decide = func(name string, n int) workflowtest.Fate {
 		if dead.Load() {

@@ -55,22 +55,36 @@ type history struct {
 	slow             time.Duration // of the nested call
 	away             string        // the service that gives no answer in time, to any call
 	dead             bool
+	smooth           bool // nothing but deaths and other processes get into its first run's way
 
 	late    []engine.Attempt // given up by their callers, not yet arrived
 	posted  map[string][]workflow.Operation
 	owners  map[string]string   // by transaction, "" while callers are not known
 	foreign map[string][]string // operations of others than the owner
 	refused map[string]bool     // steps that the services refuse from the start
-	nested  bool                // another process is at work within a call
+	// turns is the service that refuses the first revision when it is asked for it
+	// again; asked counts its calls.
+	turns   string
+	asked   map[string]int
+	answers int           // of services that answer differently each time
+	pace    time.Duration // of each call
+	seen    map[string]int
+	nested  bool // another process is at work within a call
 }
 
 // TestHistories is the model of the workflow: whatever the order, the repeats
 // and the crashes, a transaction ends as its operations and the services'
 // refusals say, and each effect is there once or not at all.
 func TestHistories(t *testing.T) {
-	ends := map[string]int{}
+	ends, seen := map[string]int{}, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t)
+		h.seen = seen
+		if h.smooth {
+			h.post(t)
+			h.post(t)
+			h.message(t)
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"post":    h.post,
 			"intrude": h.intrude,
@@ -91,6 +105,14 @@ func TestHistories(t *testing.T) {
 		}
 	})
 	t.Logf("ended: %v", ends)
+	t.Logf("seen: %v", seen)
+	if checks() >= checksByDefault {
+		for _, what := range wanted {
+			if seen[what] == 0 {
+				t.Errorf("no history in which %s", what)
+			}
+		}
+	}
 	required := []string{string(workflow.Completed), string(workflow.Rejected), string(workflow.Compensated), string(workflow.Cancelled)}
 	if checks() >= checksByDefault { // the rare ones: one in some fifty transactions, and one in ten
 		required = append(required, string(workflow.Stuck), leftAsItWas)
@@ -105,7 +127,7 @@ func TestHistories(t *testing.T) {
 func newHistory(t *rapid.T) *history {
 	d := workflowtest.Trip()
 	d.Steps[1].Pivot = true
-	d.Steps[1].After = []string{"hotel"} // one call at a time: a history is nothing but its draws
+	d.Steps[1].After, d.Steps[1].Uses = []string{"hotel"}, []string{"hotel"} // one call at a time: a history is nothing but its draws
 	h := &history{
 		posted: map[string][]workflow.Operation{}, refused: map[string]bool{},
 		owners: map[string]string{}, foreign: map[string][]string{},
@@ -113,11 +135,28 @@ func newHistory(t *rapid.T) *history {
 	for _, id := range transactions {
 		h.owners[id] = rapid.SampledFrom([]string{"", "ada"}).Draw(t, "owner of "+id)
 	}
-	h.w = enginetest.New(t, d, 1, nil)
-	for _, step := range []string{"hotel", "flight", "payment"} {
-		h.refused[step] = rapid.IntRange(0, 9).Draw(t, "refuses "+step) == 9
+	for i := range d.Steps[:2] {
+		d.Steps[i].Stable = rapid.Bool().Draw(t, d.Steps[i].Name+" is stable")
 	}
-	h.w.Backends.Answer = func(req engine.Attempt) json.RawMessage { return fmt.Appendf(nil, `{"revision":%d}`, req.Revision) }
+	h.smooth = rapid.Bool().Draw(t, "smooth")
+	every := rapid.SampledFrom([]time.Duration{500 * time.Millisecond, 500 * time.Millisecond, 5 * time.Second, 0}).Draw(t, "a save every")
+	h.pace = rapid.SampledFrom([]time.Duration{0, 0, 200 * time.Millisecond, 600 * time.Millisecond}).Draw(t, "pace")
+	if h.smooth {
+		every, h.pace = 5*time.Second, 0
+	}
+	h.w = enginetest.New(t, d, 1, func(c *engine.Config) { c.Budgets.SaveEvery = every })
+	for _, step := range []string{"hotel", "flight", "payment"} {
+		h.refused[step] = rapid.IntRange(0, 9).Draw(t, "refuses "+step) == 9 && !(h.smooth && step != "payment")
+	}
+	h.turns = rapid.SampledFrom([]string{"", "", "", "", "", "", "", "hotel", "flight", "payment"}).Draw(t, "turns")
+	h.asked = map[string]int{}
+	h.w.Backends.Answer = func(req engine.Attempt) json.RawMessage {
+		if d.Step(req.Step).Stable {
+			return fmt.Appendf(nil, `{"revision":%d}`, req.Revision)
+		}
+		h.answers++
+		return fmt.Appendf(nil, `{"revision":%d,"answer":%d}`, req.Revision, h.answers)
+	}
 	h.w.Gate.Decide, h.w.Backends.OnCall = h.decide, h.call
 	h.w.Crashed = func() bool {
 		dead := h.dead
@@ -136,8 +175,50 @@ func (h *history) decide(string, int) workflowtest.Fate {
 	if h.effects != h.fateAt {
 		return workflowtest.Pass
 	}
-	h.dead = h.dies
+	if h.dead = h.dies; h.dead {
+		h.noteDeath()
+	}
 	return h.fate
+}
+
+// wanted are the situations that the histories must have been in.
+var wanted = []string{
+	"a process dies with 1 result unsaved", "a process dies with 2 results unsaved", "a process dies with 3 results unsaved",
+	"hotel refuses with 0 results unsaved", "flight refuses with 1 result unsaved", "payment refuses with 2 results unsaved",
+	"a service refuses what it took before", "another works with 1 result unsaved", "another works with 2 results unsaved",
+	"another works past the lease of unsaved results", "hotel gives no answer", "flight gives no answer", "payment gives no answer",
+	"a call of revision 1 arrives before revision 2", "a call of revision 1 arrives after revision 2",
+	"a wish is there before its start", "a start is repeated", "a transaction is Rejected with all marked",
+}
+
+func (h *history) note(format string, args ...any) { h.seen[fmt.Sprintf(format, args...)]++ }
+
+func results(n int) string {
+	if n == 1 {
+		return "1 result"
+	}
+	return strconv.Itoa(n) + " results"
+}
+
+// unsaved returns how many steps have an effect that the document doesn't know of.
+func (h *history) unsaved(id string) int {
+	p := h.w.Store.Get(id)
+	n := 0
+	for _, s := range h.w.Engine.Definition.Steps {
+		there := slices.Contains(h.w.Backends.Live(), s.Name+"s/"+id)
+		if p != nil && p.Step(s.Name).State == workflow.StepStarted && there {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *history) noteDeath() {
+	for _, id := range transactions {
+		if n := h.unsaved(id); n > 0 {
+			h.note("a process dies with %s unsaved", results(n))
+		}
+	}
 }
 
 // call is what happens at the next call of the message in hand.
@@ -145,17 +226,36 @@ func (h *history) call(req engine.Attempt) *workflow.Outcome {
 	if h.dead {
 		return nil
 	}
+	h.w.Clock.Advance(h.pace)
 	if !req.Undo && h.refused[req.Call.Backend] {
+		h.note("%s refuses with %s unsaved", req.Step, results(h.unsaved(req.TransactionID)))
 		return new(enginetest.Refused(422, "refused"))
+	}
+	if !req.Undo && req.Revision == 1 && req.Step == h.turns {
+		if h.asked[req.TransactionID]++; h.asked[req.TransactionID] > 1 {
+			h.note("a service refuses what it took before")
+			return new(enginetest.Refused(422, "refused now"))
+		}
 	}
 	h.calls++
 	if h.calls == h.nestedAt {
+		h.noteOther(req.TransactionID)
 		h.other()
 	} else if h.calls == h.lateAt || req.Call.Backend == h.away {
+		h.note("%s gives no answer", req.Step)
 		h.late = append(h.late, req)
 		return new(enginetest.Unavailable("no answer in time"))
 	}
 	return nil
+}
+
+func (h *history) noteOther(id string) {
+	if n := h.unsaved(id); n > 0 && len(h.w.Queue.Receivable()) > 0 && !h.nested {
+		h.note("another works with %s unsaved", results(n))
+		if h.slow > h.w.Engine.Budgets.Lease+engine.LeaseMargin {
+			h.note("another works past the lease of unsaved results")
+		}
+	}
 }
 
 // other lets another process handle a message while a call is under way, with
@@ -194,6 +294,9 @@ func (h *history) post(t *rapid.T) {
 	case workflow.OperationReschedule:
 		op.Body = fmt.Appendf(nil, `{"nights":%d}`, rapid.IntRange(0, 9).Draw(t, "nights"))
 	}
+	if kind == workflow.OperationStart && h.w.Store.Get(id) != nil {
+		h.note("a wish is there before its start")
+	}
 	h.posted[id] = append(posted, op)
 	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
 }
@@ -219,6 +322,9 @@ func (h *history) repeat(t *rapid.T) {
 		t.Skip("nothing was posted")
 	}
 	op := rapid.SampledFrom(h.posted[id]).Draw(t, "operation")
+	if op.Kind == workflow.OperationStart {
+		h.note("a start is repeated")
+	}
 	h.w.Clock.Advance(enginetest.DuplicateWindow)
 	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
 }
@@ -232,12 +338,20 @@ func (h *history) message(t *rapid.T) {
 	}
 	d := ready[rapid.IntRange(0, len(ready)-1).Draw(t, "which")]
 	h.effects, h.calls, h.dead = 0, 0, false
-	h.fateAt = rapid.IntRange(0, 12).Draw(t, "fate at")
+	effects := 12
+	if h.smooth {
+		effects = 6
+	}
+	h.fateAt = rapid.IntRange(0, effects).Draw(t, "fate at")
 	if h.fateAt > 0 {
 		h.fate = rapid.SampledFrom([]workflowtest.Fate{workflowtest.Refuse, workflowtest.Lose}).Draw(t, "fate")
 		h.dies = rapid.Bool().Draw(t, "dies")
 	}
-	h.lateAt = rapid.IntRange(0, 6).Draw(t, "late at")
+	if h.smooth && h.fateAt > 0 {
+		h.dies = true
+	} else {
+		h.lateAt = rapid.IntRange(0, 6).Draw(t, "late at")
+	}
 	h.nestedAt = rapid.IntRange(0, 6).Draw(t, "other process at")
 	h.away = rapid.SampledFrom([]string{"", "", "", "", "hotel", "flight", "payment"}).Draw(t, "away")
 	if h.nestedAt > 0 {
@@ -271,6 +385,13 @@ func (h *history) arrive(t *rapid.T) {
 func (h *history) arrives(i int) {
 	req := h.late[i]
 	h.late = slices.Delete(h.late, i, i+1)
+	if p := h.w.Store.Get(req.TransactionID); p != nil && p.Revision > 1 && req.Revision == 1 && !req.Undo {
+		if h.w.Backends.Revision(req.Call.Path) > 1 {
+			h.note("a call of revision 1 arrives after revision 2")
+		} else {
+			h.note("a call of revision 1 arrives before revision 2")
+		}
+	}
 	h.w.Backends.Do(context.Background(), req)
 }
 
@@ -289,6 +410,9 @@ func (h *history) always(t *rapid.T) {
 			if n := h.w.Backends.Created(step + id); n > 1 {
 				t.Fatalf("%s came into being %d times", step+id, n)
 			}
+		}
+		if p := h.w.Store.Get(id); p != nil && p.Lease.Runner == "" && len(p.Marked()) > 0 {
+			t.Fatalf("nobody has the lease, and there is marked %v:\n%s", p.Marked(), enginetest.Describe(p))
 		}
 	}
 }
@@ -342,6 +466,10 @@ func (h *history) compare(t *rapid.T, id string) {
 	default:
 		allowed = append(allowed, workflow.Completed)
 	}
+	if h.turns != "" && delivered {
+		refuses = refuses || h.asked[id] > 1
+		allowed = append(allowed, workflow.Rejected, workflow.Compensated)
+	}
 	if cancelled && (delivered || h.owners[id] == "") { // an owner's cancel waits for the delivery
 		allowed = append(allowed, workflow.Cancelled)
 		if delivered && !refuses {
@@ -361,6 +489,16 @@ func (h *history) compare(t *rapid.T, id string) {
 	}
 	if !slices.Contains(allowed, p.State) {
 		t.Fatalf("%s ended %s, want one of %v:\n%s", id, p.State, allowed, enginetest.Describe(p))
+	}
+	if p.State == workflow.Rejected {
+		for _, s := range p.Steps {
+			if n := h.w.Backends.Created(s.Name + "s/" + id); n > 0 {
+				t.Errorf("%s is Rejected, and %s came into being:\n%s", id, s.Name, enginetest.Describe(p))
+			}
+		}
+		if p.Step("hotel").Attempts > 0 && h.w.Engine.Budgets.SaveEvery > 0 {
+			h.note("a transaction is Rejected with all marked")
+		}
 	}
 	h.compareRequest(t, p)
 	h.compareLeft(t, p)

@@ -25,7 +25,7 @@ func Budgets() engine.Budgets {
 		CallTimeout: 2 * time.Second, StepTimeout: 10 * time.Second, InvocationTimeout: 45 * time.Second,
 		Lease: time.Minute, LaterMin: 5 * time.Second, LaterMax: 5 * time.Minute,
 		CompleteBy: 24 * time.Hour, DocumentTTL: 30 * 24 * time.Hour,
-		InPlaceAttempts: 3, UndoAttempts: 400, DeadLetters: 3,
+		SaveEvery: 500 * time.Millisecond, InPlaceAttempts: 3, UndoAttempts: 400, DeadLetters: 3,
 	}
 }
 

@@ -40,7 +40,7 @@ func Trip() *workflow.Definition {
 func tripStep(name string, after []string, part func(TripRequest) any) workflow.Step {
 	path := func(in workflow.Input) string { return name + "s/" + in.TransactionID }
 	return workflow.Step{
-		Name: name, After: after,
+		Name: name, After: after, Uses: after, Stable: true,
 		Call: func(in workflow.Input) workflow.Call {
 			body, err := json.Marshal(map[string]any{"part": part(trip(in.Request)), "results": in.Results})
 			if err != nil {

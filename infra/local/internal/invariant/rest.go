@@ -43,7 +43,7 @@ func checkLeases(x *index, f *trial.Findings) {
 		if p.Rests() && (p.Lease.Runner != "" || !p.Lease.Until.IsZero()) {
 			f.Broken(p.ID, "lease left", "it is %s, and %q holds it until %s", p.State, p.Lease.Runner, p.Lease.Until)
 		}
-		if names := p.InFlight(); p.State.Final() && len(names) > 0 {
+		if names := p.Marked(); p.State.Final() && len(names) > 0 {
 			f.Broken(p.ID, "in flight", "it is %s, and %v may be on its way", p.State, names)
 		}
 	})
