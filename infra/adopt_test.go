@@ -2,6 +2,7 @@ package infra_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +19,46 @@ var block = regexp.MustCompile("(?m)^`([a-z/]+\\.go)`:\n\n```go\n((?s:.*?))\n```
 // trial says.
 func TestAdoptedBusinessRuns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds and runs the whole system")
+		t.Skip("-short: it builds and runs the whole system")
 	}
+	run := adopted(t, nil)
+	app := filepath.Join(t.TempDir(), "app")
+	if out, err := run("stage", "-out", app); err != nil {
+		t.Fatalf("stage: %v\n%s", err, out)
+	}
+	const free = "127.0.0.1:0"
+	out, err := run("demo", "-exit", "-requests", "20", "-app", app, "-http", free, "-amqp", free, "-cosmos", free)
+	if err != nil {
+		t.Fatalf("demo: %v\n%s", err, out)
+	}
+	for _, want := range []string{"every one is final", "held, paid and confirmed", "the night is free again"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the demo does not say %q:\n%s", want, out)
+		}
+	}
+}
+
+// Ensure that a mistake in the definition is named before anything is built, by each
+// command that runs the business.
+func TestMistakeOfAnAdopter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it builds the tool anew")
+	}
+	run := adopted(t, strings.NewReplacer(`After: []string{stepNight}`, `After: []string{"nihgt"}`))
+	for _, command := range []string{"serve", "demo", "chaos"} {
+		out, err := run(command)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Contains(out, "building") ||
+			!strings.Contains(out, `step "deposit": it follows "nihgt", which must be listed before it`) {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	}
+}
+
+// adopted builds the tool with the files of docs/adopt.md, which spoil changes if it is
+// not nil, and returns a function that runs the tool.
+func adopted(t *testing.T, spoil *strings.Replacer) func(args ...string) (string, error) {
+	t.Helper()
 	page, err := os.ReadFile("../docs/adopt.md")
 	if err != nil {
 		t.Fatal(err)
@@ -30,41 +69,38 @@ func TestAdoptedBusinessRuns(t *testing.T) {
 	}
 	dir := t.TempDir()
 	replace := map[string]string{}
+	spoilt := spoil == nil
 	for _, m := range block.FindAllStringSubmatch(string(page), -1) {
+		content := m[2] + "\n"
+		if spoil != nil {
+			content = spoil.Replace(content)
+			spoilt = spoilt || content != m[2]+"\n"
+		}
 		file := filepath.Join(dir, strings.ReplaceAll(m[1], "/", "_"))
-		if err := os.WriteFile(file, []byte(m[2]+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		replace[filepath.Join(root, filepath.FromSlash(m[1]))] = file
 	}
-	if len(replace) != 6 {
-		t.Fatalf("%d files are on the page, want 4 of the business and the 2 that choose it", len(replace))
+	if len(replace) != 6 || !spoilt {
+		t.Fatalf("%d files are on the page, want 4 of the business and the 2 that choose it; the mistake was made: %t", len(replace), spoilt)
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, tool, app := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "local.exe"), filepath.Join(dir, "app")
+	list, tool := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "local.exe")
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(name string, args ...string) string {
-		t.Helper()
+	run := func(name string, args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-overlay="+list)
 		output, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %v\n%s", cmd.Args, err, output)
-		}
-		return string(output)
+		return string(output), err
 	}
-	run("go", "build", "-o", tool, "./infra/local")
-	run(tool, "stage", "-out", app)
-	const free = "127.0.0.1:0"
-	out := run(tool, "demo", "-exit", "-deliveries", "20", "-app", app, "-http", free, "-amqp", free, "-cosmos", free)
-	for _, want := range []string{"every one is final", "held, paid and confirmed", "the night is free again"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the demo does not say %q:\n%s", want, out)
-		}
+	if out, err := run("go", "build", "-o", tool, "./infra/local"); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
 	}
+	return func(args ...string) (string, error) { return run(tool, args...) }
 }

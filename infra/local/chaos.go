@@ -18,7 +18,7 @@ import (
 
 // chaosFlags are the flags of chaos.
 type chaosFlags struct {
-	deliveries, instances, treeKills int
+	requests, instances, treeKills   int
 	seed                             uint64
 	duration, encore, settle, clocks time.Duration
 	faults, dir, samples             string
@@ -32,7 +32,7 @@ type chaosFlags struct {
 const usualFaults = "all,eventhubs.recreated=4,handler.kill=12,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.05"
 
 func (f *chaosFlags) define(flags *flag.FlagSet) {
-	flags.IntVar(&f.deliveries, "deliveries", 1500, "requests to send, besides repeats and malformed ones")
+	flags.IntVar(&f.requests, "requests", 1500, "requests to send, besides repeats and malformed ones")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the requests, the faults and the kills")
 	flags.DurationVar(&f.duration, "duration", 45*time.Second, "how long to send requests and inject faults")
 	flags.DurationVar(&f.encore, "encore", chaos.UsualEncore, "how long to extend a run that has seen too little to prove anything")
@@ -58,8 +58,8 @@ const (
 // line is the command line that repeats the run: all flags but those that say
 // where it works and what it leaves and shows.
 func (f *chaosFlags) line() string {
-	line := fmt.Sprintf("go run ./infra/local chaos -deliveries %d -seed %d -duration %v -encore %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
-		f.deliveries, f.seed, f.duration, f.encore, f.faults, f.instances, f.treeKills, f.clocks, f.crashes, f.settle)
+	line := fmt.Sprintf("go run ./infra/local chaos -requests %d -seed %d -duration %v -encore %v -faults '%s' -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
+		f.requests, f.seed, f.duration, f.encore, f.faults, f.instances, f.treeKills, f.clocks, f.crashes, f.settle)
 	if f.samples != "" {
 		line += fmt.Sprintf(" -samples '%s'", f.samples)
 	}
@@ -119,7 +119,7 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 			_, err := stageProject(ctx, stage.Options{Target: stage.Local, Out: out})
 			return err
 		},
-		Deliveries: f.deliveries, Seed: f.seed, Duration: f.duration, Faults: plan,
+		Requests: f.requests, Seed: f.seed, Duration: f.duration, Faults: plan,
 		Instances: f.instances, TreeKills: f.treeKills, Encore: f.encore, Clocks: f.clocks, Settle: f.settle, Keep: f.keep,
 		Version: strings.TrimSpace(built.String()), Line: f.line(),
 		Notice: func(text string) { d.note("%s", text) }, Progress: d.chaos,

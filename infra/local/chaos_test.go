@@ -24,7 +24,7 @@ func TestChaosAsJSON(t *testing.T) {
 	t.Setenv(asCommand, "1") // for the processes that it starts
 	var out, errOut bytes.Buffer
 	exit := run(t.Context(), console{out: &out, errOut: &errOut, args: []string{
-		"chaos", "-json", "-deliveries", "100", "-duration", "4s", "-seed", "5", "-dir", filepath.Join(t.TempDir(), "run")}})
+		"chaos", "-json", "-requests", "100", "-duration", "4s", "-seed", "5", "-dir", filepath.Join(t.TempDir(), "run")}})
 	if exit != exitOK {
 		t.Fatalf("exit %d\n%s%s", exit, out.String(), errOut.String())
 	}
@@ -58,7 +58,7 @@ func TestChaosAsJSON(t *testing.T) {
 func TestChaosFindsWhatIsLost(t *testing.T) {
 	t.Setenv(asCommand, "1")
 	f := chaosFlags{
-		deliveries: 40, instances: 1, seed: 1, duration: time.Second, settle: time.Minute,
+		requests: 40, instances: 1, seed: 1, duration: time.Second, settle: time.Minute,
 		faults: "none", dir: filepath.Join(t.TempDir(), "run"),
 	}
 	config, err := f.config(newDisplay(io.Discard, false))
@@ -121,7 +121,7 @@ func loseDelivery(ctx context.Context, subject *invariant.Subject, s invariant.S
 // and means the same run.
 func TestTheLineRepeatsTheRun(t *testing.T) {
 	values := map[string]string{
-		"deliveries": "77", "seed": "99", "duration": "33s", "encore": "11s", "faults": "all,amqp.drop=0.5", "instances": "3",
+		"requests": "77", "seed": "99", "duration": "33s", "encore": "11s", "faults": "all,amqp.drop=0.5", "instances": "3",
 		"tree-kills": "4", "clocks-apart": "1s", "crash-points": "false", "settle": "2m0s", "samples": "some folder/samples.json",
 	}
 	besides := []string{"dir", "keep", "json"} // where it works, what it leaves and shows
@@ -158,13 +158,13 @@ func TestMistakesInTheCallOfChaos(t *testing.T) {
 		args []string
 		want string
 	}{
-		"deliveries": {[]string{"-deliveries", "3"}, "-deliveries 3: use 20"},
-		"duration":   {[]string{"-duration", "1ms", "-settle", "0s"}, "-duration 1ms: use 1s to 1h; -settle 0s"},
-		"faults":     {[]string{"-faults", "gremlins"}, `there is no fault "gremlins"`},
-		"kills":      {[]string{"-tree-kills", "-1"}, "-tree-kills -1: use 0 to 20"},
-		"encore":     {[]string{"-encore", "-1s"}, "-encore -1s: use 0s to 1h"},
-		"clocks":     {[]string{"-clocks-apart", "5s"}, "-clocks-apart 5s: use 0s to 4s"},
-		"instances":  {[]string{"-instances", "0"}, "-instances 0: use 1 to 16"},
+		"requests":  {[]string{"-requests", "3"}, "-requests 3: use 20"},
+		"duration":  {[]string{"-duration", "1ms", "-settle", "0s"}, "-duration 1ms: use 1s to 1h; -settle 0s"},
+		"faults":    {[]string{"-faults", "gremlins"}, `there is no fault "gremlins"`},
+		"kills":     {[]string{"-tree-kills", "-1"}, "-tree-kills -1: use 0 to 20"},
+		"encore":    {[]string{"-encore", "-1s"}, "-encore -1s: use 0s to 1h"},
+		"clocks":    {[]string{"-clocks-apart", "5s"}, "-clocks-apart 5s: use 0s to 4s"},
+		"instances": {[]string{"-instances", "0"}, "-instances 0: use 1 to 16"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer

@@ -32,7 +32,7 @@ func (f *dataFlags) check(command string) error {
 }
 
 // memoryLimit is what the runtime's own memory is kept below as long as that is
-// possible: with a million waiting deliveries on disk it is at most 1 GiB in all.
+// possible: with a million waiting transactions on disk it is at most 1 GiB in all.
 const memoryLimit = 800 << 20
 
 // limitMemory lets the garbage collector work more where memory nears the limit,

@@ -12,12 +12,12 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
-// demo serves, sends deliveries, and sums up what became of them.
+// demo serves, sends requests, and sums up what became of them.
 func demo(ctx context.Context, c console) error {
 	flags := newFlags("demo")
 	var f serveFlags
 	f.define(flags)
-	deliveries := flags.Int("deliveries", 1000, "requests to send, besides duplicates and malformed ones")
+	requests := flags.Int("requests", 1000, "requests to send, besides duplicates and malformed ones")
 	seed := flags.Uint64("seed", 1, "seed of the requests")
 	samples := flags.String("samples", "", samplesUsage)
 	exit := flags.Bool("exit", false, "exit after the summary")
@@ -28,8 +28,8 @@ func demo(ctx context.Context, c console) error {
 	if err := f.check("demo"); err != nil {
 		return err
 	}
-	if *deliveries < workload.MinDeliveries || *deliveries > 1_000_000 {
-		return &usageError{fmt.Sprintf("demo: -deliveries %d: use %d to 1000000", *deliveries, workload.MinDeliveries)}
+	if *requests < workload.MinRequests || *requests > 1_000_000 {
+		return &usageError{fmt.Sprintf("demo: -requests %d: use %d to 1000000", *requests, workload.MinRequests)}
 	}
 	t, _, err := trialOf(*samples)
 	if err != nil {
@@ -37,7 +37,7 @@ func demo(ctx context.Context, c console) error {
 	}
 	var settings map[string]string
 	if t.Settings != nil {
-		settings = t.Settings(plenty * *deliveries)
+		settings = t.Settings(plenty * *requests)
 	}
 	d := newDisplay(c.out, *asJSON)
 	running, err := start(ctx, c, d, f, nothingShown, settings)
@@ -47,7 +47,7 @@ func demo(ctx context.Context, c console) error {
 	defer running.close()
 	var summary *workload.Summary
 	err = running.system.During(ctx, func(ctx context.Context) (err error) {
-		summary, err = runWorkload(ctx, d, running, t, *seed, *deliveries)
+		summary, err = runWorkload(ctx, d, running, t, *seed, *requests)
 		return err
 	})
 	if err != nil {
@@ -76,12 +76,12 @@ const plenty = 2
 // demo's plan, and the summary tells of the others.
 const nothingShown = slog.LevelError + 1
 
-func runWorkload(ctx context.Context, d *display, r *running, t trial.Trial, seed uint64, deliveries int) (*workload.Summary, error) {
+func runWorkload(ctx context.Context, d *display, r *running, t trial.Trial, seed uint64, requests int) (*workload.Summary, error) {
 	if err := workload.Prepare(ctx, r.url(), t.Before); err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	items, err := workload.Plan(t, seed, strconv.FormatInt(start.Unix(), 36), deliveries, start)
+	items, err := workload.Plan(t, seed, strconv.FormatInt(start.Unix(), 36), requests, start)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func runWorkload(ctx context.Context, d *display, r *running, t trial.Trial, see
 	done, shown := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(shown)
-		d.follow(&tally, deliveries, done)
+		d.follow(&tally, requests, done)
 	}()
 	summary, err := workload.Run(ctx, workload.Config{
 		URL: r.url(), Resource: chosen.Business().Resource, Items: items, Poison: services.Poison, Quarantined: services.Quarantined,

@@ -74,7 +74,7 @@ func TestMistakesInTheCall(t *testing.T) {
 		"baseline":        {[]string{"baseline", "-kind", "sand"}, exitUsage, `baseline: -kind "sand": use mux, proxy, mock or loop`},
 		"service":         {[]string{"service", "-name", "bank"}, exitUsage, `service: -name "bank": the business's trial has no such service`},
 		"no partitions":   {[]string{"emulators", "-partitions", "0"}, exitUsage, "emulators: -partitions 0: use 1 to 32"},
-		"deliveries":      {[]string{"demo", "-deliveries", "3"}, exitUsage, "-deliveries 3: use 20"},
+		"requests":        {[]string{"demo", "-requests", "3"}, exitUsage, "-requests 3: use 20"},
 		"faults":          {[]string{"serve", "-faults", "gremlins"}, exitUsage, `serve: -faults: faults "gremlins": there is no fault "gremlins"`},
 		"profile":         {[]string{"serve", "-profile", "fast"}, exitUsage, `-profile: unknown profile "fast": use production or chaos`},
 		"host's profile":  {[]string{"host", "-profile", "fast"}, exitUsage, `-profile: unknown profile "fast": use production or chaos`},
@@ -132,7 +132,7 @@ func TestHelpAndVersion(t *testing.T) {
 func TestDemoAsJSON(t *testing.T) {
 	var out, errOut bytes.Buffer
 	exit := run(t.Context(), console{out: &out, errOut: &errOut, args: []string{
-		"demo", "-json", "-exit", "-deliveries", "40", "-app", app, "-http", "0", "-amqp", "0", "-cosmos", "0"}})
+		"demo", "-json", "-exit", "-requests", "40", "-app", app, "-http", "0", "-amqp", "0", "-cosmos", "0"}})
 	if exit != exitOK {
 		t.Fatalf("exit %d\n%s%s", exit, out.String(), errOut.String())
 	}

@@ -16,10 +16,12 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/infra/local/profile"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
 
 // serveFlags are the flags that serve and demo share.
@@ -105,6 +107,9 @@ func serve(ctx context.Context, c console) error {
 	}
 	if err := checkSettings(f.settings); err != nil {
 		return err
+	}
+	if err := invariant.Fit(chosen.Business(), chosentrial.Trial()); err != nil {
+		return &usageError{"serve: " + err.Error()}
 	}
 	f.data.limitMemory()
 	profile.Obey("runtime")

@@ -27,8 +27,8 @@ func (b Bound) Met() bool { return b.Seen >= b.Wanted }
 // The run that the numbers below are for; those of others are in proportion, by
 // what they have least of.
 const (
-	measureDeliveries = 1500
-	measureDuration   = 45 * time.Second
+	measureRequests = 1500
+	measureDuration = 45 * time.Second
 )
 
 // signBounds are how often a sign must be seen in the run above, and the fault
@@ -55,7 +55,7 @@ var signBounds = []struct {
 	{Lost, 10, ""},
 }
 
-// The shares of the deliveries that must be accepted, and Completed; and what
+// The shares of the requests that must be accepted, and Completed; and what
 // part of the acts that the plan has on average must have been done, since an
 // act waits for its moment, and its pauses begin anew when the tree is killed.
 const (
@@ -78,10 +78,10 @@ const (
 
 // bounds are those of a run with so many crash points, without what was seen.
 func (c Config) bounds(crashPoints int) []Bound {
-	size := min(float64(c.Deliveries)/measureDeliveries, c.Duration.Seconds()/measureDuration.Seconds())
+	size := min(float64(c.Requests)/measureRequests, c.Duration.Seconds()/measureDuration.Seconds())
 	all := []Bound{
-		{Name: boundAccepted, Wanted: int(acceptedShare * float64(c.Deliveries))},
-		{Name: boundCompleted, Wanted: int(completedShare * float64(c.Deliveries))},
+		{Name: boundAccepted, Wanted: int(acceptedShare * float64(c.Requests))},
+		{Name: boundCompleted, Wanted: int(completedShare * float64(c.Requests))},
 		{Name: boundKills, Wanted: c.TreeKills},
 		{Name: boundCrashes, Wanted: int(min(mostPoints, pointsWanted*size) * float64(crashPoints))},
 	}
@@ -91,7 +91,7 @@ func (c Config) bounds(crashPoints int) []Bound {
 		}
 		wanted := max(int(min(1, size)), int(s.wanted*size))
 		if s.sign == Outside {
-			wanted = int(s.wanted) * (c.Deliveries / crowdEvery)
+			wanted = int(s.wanted) * (c.Requests / crowdEvery)
 		}
 		all = append(all, Bound{Name: string(s.sign), Wanted: wanted, sign: s.sign})
 	}
@@ -142,7 +142,7 @@ func (c Config) hits(info fault.Info, size float64) int {
 // nothing: in a run that is large enough, and breaks all there is, each has.
 func (c Config) unchecked(rules []string) []Bound {
 	all := !slices.ContainsFunc(fault.Points, func(info fault.Info) bool { return c.can(info.Point) && !c.breaks(info.Point) })
-	if !all || c.Deliveries < measureDeliveries || c.Duration < measureDuration {
+	if !all || c.Requests < measureRequests || c.Duration < measureDuration {
 		return nil
 	}
 	var bounds []Bound
@@ -152,14 +152,14 @@ func (c Config) unchecked(rules []string) []Bound {
 	return bounds
 }
 
-// breakableDeliveries are so many that something of each kind is stored which a rule
+// breakableRequests are so many that something of each kind is stored which a rule
 // is broken by, whatever the faults.
-const breakableDeliveries = 300
+const breakableRequests = 300
 
 // unbroken are bounds for the rules that nothing could be made wrong for, to see them
 // find it.
 func (c Config) unbroken(rules []string) []Bound {
-	if c.Deliveries < breakableDeliveries {
+	if c.Requests < breakableRequests {
 		return nil
 	}
 	var bounds []Bound

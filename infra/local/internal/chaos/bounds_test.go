@@ -20,10 +20,10 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// breaking is a run of so many deliveries in so long, with all faults.
-func breaking(deliveries int, duration time.Duration) Config {
+// breaking is a run of so many requests in so long, with all faults.
+func breaking(requests int, duration time.Duration) Config {
 	return Config{
-		Deliveries: deliveries, Duration: duration, Seed: 1, Instances: 2, TreeKills: 1, Faults: fault.All(1),
+		Requests: requests, Duration: duration, Seed: 1, Instances: 2, TreeKills: 1, Faults: fault.All(1),
 		CrashPoints: true, Encore: UsualEncore, Business: things, Trial: samples,
 	}
 }
@@ -176,12 +176,12 @@ func TestAServiceThatAcceptsNothingProvesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Subject: subject, Business: things, Trial: samples, Deliveries: MinDeliveries, Duration: time.Second, Encore: UsualEncore}
+	c := Config{Subject: subject, Business: things, Trial: samples, Requests: MinRequests, Duration: time.Second, Encore: UsualEncore}
 	r := &run{c: c, tally: tally, faults: newFaults(), signs: newSigns(filepath.Join(dir, "log"), things.Resource), bounds: c.bounds(0),
 		load: &load{client: client, ledger: book, tally: tally}, news: &receiver{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := r.load.run(ctx, ctx, shortly(t, c.Deliveries, 100*time.Millisecond)); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := r.load.run(ctx, ctx, shortly(t, c.Requests, 100*time.Millisecond)); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	report := r.newReport()

@@ -29,12 +29,12 @@ type Config struct {
 	CrashPoints bool
 	// Dir is the folder of the run. What an earlier run has left in it is
 	// removed; a folder that holds anything else is refused.
-	Dir        string
-	Deliveries int
-	Seed       uint64
-	Duration   time.Duration // of sending and breaking
-	Faults     fault.Plan
-	Instances  int
+	Dir       string
+	Requests  int
+	Seed      uint64
+	Duration  time.Duration // of sending and breaking
+	Faults    fault.Plan
+	Instances int
 	// Encore is how long it goes on at most while too little has been seen.
 	Encore    time.Duration
 	TreeKills int // how often the whole tree is killed
@@ -55,10 +55,10 @@ type Config struct {
 
 // The bounds of a run.
 const (
-	MaxDeliveries = 100_000
-	MaxInstances  = 16
-	MaxTreeKills  = 20
-	MaxClocks     = 4 * time.Second
+	MaxRequests  = 100_000
+	MaxInstances = 16
+	MaxTreeKills = 20
+	MaxClocks    = 4 * time.Second
 )
 
 // Validate returns an error that names everything that is out of bounds.
@@ -69,7 +69,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	check(c.Deliveries >= MinDeliveries && c.Deliveries <= MaxDeliveries, "-deliveries %d: use %d to %d", c.Deliveries, MinDeliveries, MaxDeliveries)
+	check(c.Requests >= MinRequests && c.Requests <= MaxRequests, "-requests %d: use %d to %d", c.Requests, MinRequests, MaxRequests)
 	check(c.Duration >= time.Second && c.Duration <= time.Hour, "-duration %v: use 1s to 1h", c.Duration)
 	check(c.Instances >= 1 && c.Instances <= MaxInstances, "-instances %d: use 1 to %d", c.Instances, MaxInstances)
 	check(c.Clocks >= 0 && c.Clocks <= MaxClocks, "-clocks-apart %v: use 0s to %v", c.Clocks, MaxClocks)

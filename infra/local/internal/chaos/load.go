@@ -28,7 +28,7 @@ type load struct {
 	findings []Finding
 }
 
-// outcome is what became of a request for a delivery.
+// outcome is what became of a request.
 type outcome struct {
 	sending
 	transactionID string // "" if it was not accepted
@@ -82,7 +82,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// carryOut does all that one client does about one delivery.
+// carryOut does all that one client does about one transaction.
 func (l *load) carryOut(ctx, patience context.Context, s sending) error {
 	var acting errgroup.Group
 	l.act(ctx, patience, &acting, s, beside, s.ID)

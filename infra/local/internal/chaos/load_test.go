@@ -119,17 +119,17 @@ func refuse(w http.ResponseWriter, status int, id, detail string) {
 	json.NewEncoder(w).Encode(map[string]string{"title": http.StatusText(status), "detail": detail, "transactionId": id})
 }
 
-// shortly is a plan of so many deliveries within that time, each of a package of its
+// shortly is a plan of so many requests within that time, each of a package of its
 // own.
-func shortly(t *testing.T, deliveries int, within time.Duration) []sending {
+func shortly(t *testing.T, requests int, within time.Duration) []sending {
 	t.Helper()
 	unrivalled := samples
 	unrivalled.Rivals = nil
-	return planOf(t, mixture{trial: unrivalled, seed: 5, name: "5", deliveries: deliveries, until: within, start: start})
+	return planOf(t, mixture{trial: unrivalled, seed: 5, name: "5", requests: requests, until: within, start: start})
 }
 
-// loaded sends a plan of deliveries to the service, by clients of that patience.
-func loaded(t *testing.T, s *service, deliveries int, patience time.Duration) (*load, []invariant.LedgerEntry) {
+// loaded sends a plan of requests to the service, by clients of that patience.
+func loaded(t *testing.T, s *service, requests int, patience time.Duration) (*load, []invariant.LedgerEntry) {
 	t.Helper()
 	s.random = rand.New(rand.NewPCG(1, 2))
 	s.transactions, s.packages = map[string]map[string]string{}, map[string][]string{}
@@ -148,7 +148,7 @@ func loaded(t *testing.T, s *service, deliveries int, patience time.Duration) (*
 	defer cancel()
 	patient, lose := context.WithTimeout(ctx, patience)
 	defer lose()
-	if err := l.run(ctx, patient, shortly(t, deliveries, 200*time.Millisecond)); err != nil {
+	if err := l.run(ctx, patient, shortly(t, requests, 200*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if err := book.close(); err != nil {
@@ -166,8 +166,8 @@ func loaded(t *testing.T, s *service, deliveries int, patience time.Duration) (*
 func TestLoadOnAServiceThatLosesAnswers(t *testing.T) {
 	t.Parallel()
 	s := &service{lost: 0.3}
-	const deliveries = 150
-	l, entries := loaded(t, s, deliveries, 3*time.Second)
+	const requests = 150
+	l, entries := loaded(t, s, requests, 3*time.Second)
 	if len(l.findings) > 0 {
 		t.Errorf("findings %v", l.findings)
 	}
@@ -204,8 +204,8 @@ func TestLoadOnAServiceThatLosesAnswers(t *testing.T) {
 	if c.Accepted != len(entries) || c.Sent != c.Accepted+c.Refused+c.Unanswered || c.GivenUp != 0 || c.Answers["202"] != c.Accepted || c.RequestP99 < c.ExchangeP50 {
 		t.Errorf("%d entries, counts %+v", len(entries), c)
 	}
-	if c.Sent < deliveries*5/4 || len(l.outcomes) < deliveries {
-		t.Errorf("%d requests for %d deliveries", c.Sent, deliveries)
+	if c.Sent < requests*5/4 || len(l.outcomes) < requests {
+		t.Errorf("%d requests for %d requests", c.Sent, requests)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestLoadGivesUp(t *testing.T) {
 	l := &load{client: client, ledger: book, tally: newTally()}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := l.run(ctx, ctx, shortly(t, MinDeliveries, 50*time.Millisecond)); err != nil {
+	if err := l.run(ctx, ctx, shortly(t, MinRequests, 50*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if c := l.tally.clients(); c.Accepted != 0 || c.GivenUp == 0 || c.GivenUp != c.Sent || len(l.findings) > 0 {
@@ -272,7 +272,7 @@ func TestLoadWithoutALedger(t *testing.T) {
 	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 4})
 	defer client.Close()
 	l := &load{client: client, ledger: book, tally: newTally()}
-	if err := l.run(t.Context(), t.Context(), shortly(t, MinDeliveries, time.Millisecond)); err == nil || !strings.Contains(err.Error(), "ledger") {
+	if err := l.run(t.Context(), t.Context(), shortly(t, MinRequests, time.Millisecond)); err == nil || !strings.Contains(err.Error(), "ledger") {
 		t.Errorf("error %v, want that of the ledger", err)
 	}
 }

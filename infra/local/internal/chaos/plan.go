@@ -59,16 +59,16 @@ const (
 	completed moment = "completed" // the transaction was seen to be Completed
 )
 
-// MinDeliveries is the smallest plan that has every kind.
-const MinDeliveries = 20
+// MinRequests is the smallest plan that has every kind.
+const MinRequests = 20
 
 // The rest of the mixture.
 const (
-	actedEvery   = 4 // one of so many deliveries is changed or cancelled
+	actedEvery   = 4 // one of so many requests is changed or cancelled
 	twicePercent = 8 // of the requests are sent a second time while the first is on its way
 	// spikePercent of the requests come all at one moment.
 	spikePercent = 15
-	// Of so many deliveries one has a crowd, one a pickup at its moment (four at
+	// Of so many requests one has a crowd, one a pickup at its moment (four at
 	// least), one an undo that is refused (one at least), one a rival.
 	crowdEvery, pickupEvery, refusedEvery, rivalEvery = 750, 150, 250, 30
 	// encoreShare is how much is sent in an encore, beside the plan's own rate.
@@ -80,10 +80,10 @@ const (
 
 // mixture says what is to be sent.
 type mixture struct {
-	trial      trial.Trial
-	seed       uint64
-	name       string // tells the ids of one mixture from those of others
-	deliveries int
+	trial    trial.Trial
+	seed     uint64
+	name     string // tells the ids of one mixture from those of others
+	requests int
 	// from and until are when requests begin, since the start.
 	from, until time.Duration
 	start       time.Time
@@ -97,7 +97,7 @@ type mixture struct {
 // mixture is the plan's own, for a run that begins at start with these bursts.
 func (c Config) mixture(start time.Time, bursts []fault.Burst) mixture {
 	m := mixture{
-		trial: c.Trial, seed: c.Seed, name: fmt.Sprint(c.Seed), deliveries: c.Deliveries,
+		trial: c.Trial, seed: c.Seed, name: fmt.Sprint(c.Seed), requests: c.Requests,
 		until: time.Duration(sendingPart * float64(c.Duration)), start: start,
 	}
 	for _, b := range bursts {
@@ -117,7 +117,7 @@ func (c Config) encore(start time.Time) mixture {
 	m := c.mixture(start, nil)
 	m.name = "encore-" + m.name
 	m.from, m.until = c.Duration, c.Duration+c.encoreTime()
-	m.deliveries = max(MinDeliveries, int(float64(c.Deliveries)*encoreShare*c.encoreTime().Seconds()/c.Duration.Seconds()))
+	m.requests = max(MinRequests, int(float64(c.Requests)*encoreShare*c.encoreTime().Seconds()/c.Duration.Seconds()))
 	return m
 }
 
@@ -129,7 +129,7 @@ func (m mixture) plan() ([]sending, error) {
 		return nil, nil
 	}
 	random := rand.New(rand.NewPCG(m.seed, 0x6368616f73))
-	kinds := workload.Kinds(m.trial, m.deliveries, random)
+	kinds := workload.Kinds(m.trial, m.requests, random)
 	spike := m.from + upTo(random, m.until-m.from)
 	all := make([]sending, len(kinds))
 	acted := 0
@@ -180,7 +180,7 @@ func (s *sending) draw(m mixture, random *rand.Rand) error {
 }
 
 // stage gives the stories that need their moment, or an id of their own, to
-// deliveries that have none: a crowd for each crowdEvery, some for which the world
+// requests that have none: a crowd for each crowdEvery, some for which the world
 // does its part while the backend that began it is away, some that can't be undone,
 // and pairs that want the same.
 func (m mixture) stage(all []sending, random *rand.Rand) {
@@ -197,18 +197,18 @@ func (m mixture) stage(all []sending, random *rand.Rand) {
 		return taken
 	}
 	usual := workload.Usual(m.trial).Name
-	for _, s := range take(usual, m.deliveries/crowdEvery) {
+	for _, s := range take(usual, m.requests/crowdEvery) {
 		s.At = m.from + upTo(random, (m.until-m.from)/2) // so that all of it comes in time
 		s.crowd(random)
 	}
 	for _, away := range m.away {
-		for _, s := range take(usual, max(4, m.deliveries/pickupEvery)) {
+		for _, s := range take(usual, max(4, m.requests/pickupEvery)) {
 			s.finalMeanwhile(random, away)
 		}
 	}
 	for _, k := range m.trial.Kinds {
 		if m.refused != nil && k.End == workflow.Compensated {
-			for _, s := range take(k.Name, max(1, m.deliveries/refusedEvery)) {
+			for _, s := range take(k.Name, max(1, m.requests/refusedEvery)) {
 				s.refusedUndo(m.refused)
 			}
 		}
@@ -216,7 +216,7 @@ func (m mixture) stage(all []sending, random *rand.Rand) {
 	if m.trial.Rivals == nil {
 		return
 	}
-	for pair := take(usual, m.deliveries/rivalEvery*2); len(pair) > 1; pair = pair[2:] {
+	for pair := take(usual, m.requests/rivalEvery*2); len(pair) > 1; pair = pair[2:] {
 		pair[1].rival(pair[0], m.trial.Rivals)
 	}
 }

@@ -19,8 +19,8 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // planned is the plan of a run with all faults, of which the backend whose effects
 // the world makes final goes away after 10 s.
-func planned(t *testing.T, seed uint64, deliveries int, duration time.Duration) []sending {
-	c := breaking(deliveries, duration)
+func planned(t *testing.T, seed uint64, requests int, duration time.Duration) []sending {
+	c := breaking(requests, duration)
 	c.Seed, c.Faults.Seed, c.Faults.Rates[fault.BackendUndoRefused] = seed, seed, 0.05
 	return planOf(t, c.mixture(start, []fault.Burst{
 		{Point: fault.BackendAway, Scope: "Cars", From: start.Add(2 * time.Second)},
@@ -59,9 +59,9 @@ func TestPlanFollowsFromTheSeed(t *testing.T) {
 // Ensure that a plan has all kinds, all ways of sending and all stories, in the
 // order of their moments, and that nothing can't be told apart.
 func TestPlanHasEverything(t *testing.T) {
-	const deliveries = 400
+	const requests = 400
 	const duration = 30 * time.Second
-	all := planned(t, 1, deliveries, duration)
+	all := planned(t, 1, requests, duration)
 	kinds := map[string]int{}
 	ways := map[string]int{}
 	stories := map[string]int{}
@@ -109,7 +109,7 @@ func TestPlanHasEverything(t *testing.T) {
 		}
 	}
 	byName := slices.SortedFunc(slices.Values(all), func(a, b sending) int { return strings.Compare(a.Name, b.Name) })
-	if same := slices.IndexFunc(byName, func(s sending) bool { return s.Kind.Name != byName[0].Kind.Name }); same > deliveries/20 {
+	if same := slices.IndexFunc(byName, func(s sending) bool { return s.Kind.Name != byName[0].Kind.Name }); same > requests/20 {
 		t.Errorf("the first %d requests are all of the kind %s", same, byName[0].Kind.Name)
 	}
 	total := 0
@@ -119,11 +119,11 @@ func TestPlanHasEverything(t *testing.T) {
 		}
 		total += kinds[kind.Name]
 	}
-	if total-kinds["malformed"] != deliveries || len(names) != len(all) || kinds["twice"] < deliveries/20 {
-		t.Errorf("%d deliveries, %d malformed, %d sent twice, %d names for %d", total, kinds["malformed"], kinds["twice"], len(names), len(all))
+	if total-kinds["malformed"] != requests || len(names) != len(all) || kinds["twice"] < requests/20 {
+		t.Errorf("%d requests, %d malformed, %d sent twice, %d names for %d", total, kinds["malformed"], kinds["twice"], len(names), len(all))
 	}
 	for _, way := range []string{"id", "key", "neither"} {
-		if ways[way] < deliveries/10 {
+		if ways[way] < requests/10 {
 			t.Errorf("%d are sent with %s", ways[way], way)
 		}
 	}
@@ -138,7 +138,7 @@ func TestPlanHasEverything(t *testing.T) {
 	for _, n := range spike {
 		counts = append(counts, n)
 	}
-	if slices.Max(counts) < deliveries*spikePercent/200 {
+	if slices.Max(counts) < requests*spikePercent/200 {
 		t.Errorf("at most %d requests come at one moment", slices.Max(counts))
 	}
 }
@@ -147,11 +147,11 @@ func TestPlanHasEverything(t *testing.T) {
 // transaction takes, what the world makes final while its backend is away, undos that are
 // refused, and cancels that their clients can't repeat.
 func TestPlanStages(t *testing.T) {
-	const deliveries = 1500
-	c := breaking(deliveries, 45*time.Second)
+	const requests = 1500
+	c := breaking(requests, 45*time.Second)
 	c.Faults.Rates[fault.BackendUndoRefused] = 0.05
 	crowds, meanwhile, refused, once := 0, 0, 0, 0
-	for _, s := range planned(t, 1, deliveries, 45*time.Second) {
+	for _, s := range planned(t, 1, requests, 45*time.Second) {
 		moves, strangers := 0, 0
 		for _, a := range s.Acts {
 			switch {
@@ -179,7 +179,7 @@ func TestPlanStages(t *testing.T) {
 			refused++
 		}
 	}
-	if crowds != deliveries/crowdEvery || meanwhile < deliveries/pickupEvery/2 || refused < deliveries/refusedEvery || once < 30 {
+	if crowds != requests/crowdEvery || meanwhile < requests/pickupEvery/2 || refused < requests/refusedEvery || once < 30 {
 		t.Errorf("%d crowds, %d pickups meanwhile, %d refused, %d cancels without a key", crowds, meanwhile, refused, once)
 	}
 	first, encore := c.mixture(start, nil), c.encore(start)
@@ -224,7 +224,7 @@ func TestRivals(t *testing.T) {
 			}
 		}
 	}
-	if want := c.Deliveries / rivalEvery; pairs != want {
+	if want := c.Requests / rivalEvery; pairs != want {
 		t.Errorf("%d pairs, want %d", pairs, want)
 	}
 	state := func(id string) workflow.State {
@@ -255,7 +255,7 @@ func TestPlanWithoutAnEncore(t *testing.T) {
 
 // Ensure that small plans have every kind, too.
 func TestPlanThatIsSmall(t *testing.T) {
-	all := planned(t, 3, MinDeliveries, time.Second)
+	all := planned(t, 3, MinRequests, time.Second)
 	kinds := map[string]bool{}
 	for _, s := range all {
 		kinds[s.Kind.Name] = true

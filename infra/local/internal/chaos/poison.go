@@ -17,7 +17,7 @@ type poison struct {
 	body  []byte
 }
 
-// poisonEvery is of how many deliveries one poison comes.
+// poisonEvery is of how many requests one poison comes.
 const poisonEvery = 100
 
 // poisonPlaces are where a faulty producer may put it: on the hub, and past it into
@@ -33,9 +33,9 @@ var poisonForms = []string{
 
 // planPoison returns all poison in the order of its moments. Each form comes to each
 // place.
-func planPoison(seed uint64, deliveries int, duration time.Duration) []poison {
+func planPoison(seed uint64, requests int, duration time.Duration) []poison {
 	random := rand.New(rand.NewPCG(seed, 0x706f69736f6e))
-	all := make([]poison, max(len(poisonForms), deliveries/poisonEvery))
+	all := make([]poison, max(len(poisonForms), requests/poisonEvery))
 	for i := range all {
 		name := fmt.Sprintf("%d-%d", seed, i+1)
 		all[i] = poison{

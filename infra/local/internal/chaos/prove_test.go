@@ -109,7 +109,7 @@ func TestAtRest(t *testing.T) {
 	}
 }
 
-// Ensure that each kind of delivery may end in its states, and in no other.
+// Ensure that each kind of request may end in its states, and in no other.
 func TestEnds(t *testing.T) {
 	cancel := []act{{Kind: workflow.OperationReschedule}, {Kind: workflow.OperationCancel}}
 	move := cancel[:1]

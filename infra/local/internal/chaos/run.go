@@ -167,7 +167,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		Command: command, Env: append(settings(c), r.news.settings()...),
 		Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
 	})
-	r.poison = planPoison(c.Seed, c.Deliveries, c.Duration)
+	r.poison = planPoison(c.Seed, c.Requests, c.Duration)
 	return r, nil
 }
 
@@ -199,7 +199,7 @@ func settings(c Config) []string {
 		"COSMOSDB_DATABASE=" + database,
 	}
 	if c.Trial.Settings != nil {
-		for name, value := range trial.Sorted(c.Trial.Settings(c.Deliveries)) {
+		for name, value := range trial.Sorted(c.Trial.Settings(c.Requests)) {
 			env = append(env, name+"="+value)
 		}
 	}

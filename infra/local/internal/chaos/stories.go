@@ -16,7 +16,7 @@ const runs = 3 * time.Second
 // once.
 const pickedUp = 2 * time.Second
 
-// stories are what clients do about a delivery of theirs.
+// stories are what clients do about a transaction of theirs.
 var stories = []func(*sending, *rand.Rand){
 	func(s *sending, r *rand.Rand) { s.own(); s.cancel(beside, upTo(r, 50*time.Millisecond)) },
 	func(s *sending, r *rand.Rand) { s.own(); s.move(beside, upTo(r, 50*time.Millisecond)) },

@@ -73,7 +73,7 @@ func (r *run) storm(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, services.Close()) }()
-	r.c.Notice(fmt.Sprintf("sending %d deliveries in %v under faults, seed %d", r.c.Deliveries, r.c.Duration, r.c.Seed))
+	r.c.Notice(fmt.Sprintf("sending %d requests in %v under faults, seed %d", r.c.Requests, r.c.Duration, r.c.Seed))
 
 	limited, stop := context.WithTimeout(ctx, r.c.Duration+r.c.encoreTime()+r.c.Settle)
 	defer stop()

@@ -92,7 +92,7 @@ func TestHandlersAreSpared(t *testing.T) {
 func TestPoisonIsUnreadable(t *testing.T) {
 	all := planPoison(3, 1000, time.Minute)
 	if len(all) != 10 {
-		t.Errorf("%d events for 1000 deliveries", len(all))
+		t.Errorf("%d events for 1000 requests", len(all))
 	}
 	places := map[string]bool{}
 	sums := hashes(all)

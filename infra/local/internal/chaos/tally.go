@@ -39,7 +39,7 @@ type Clients struct {
 
 func newTally() *tally { return &tally{t: Clients{Answers: map[string]int{}}} }
 
-// exchange counts one exchange of requests for a delivery or a change of one.
+// exchange counts one exchange of requests, or of changes.
 func (t *tally) exchange(e workload.Exchange) {
 	if e.Method == http.MethodGet {
 		return

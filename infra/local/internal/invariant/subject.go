@@ -40,17 +40,11 @@ type effectful struct {
 // declare them, and nobody knows what was asked for. The error says which effects
 // nobody can judge.
 func NewSubject(b business.Business, t *trial.Trial) (*Subject, error) {
-	s := &Subject{business: b, sample: json.RawMessage("{}")}
-	if err := b.Workflow.Validate(); err != nil {
-		return nil, fmt.Errorf("the business %s: %w", b.Name, err)
+	s, err := newSubject(b, t)
+	if err != nil {
+		return nil, err
 	}
-	if t != nil {
-		s.trial = *t
-		if err := s.drawSample(); err != nil {
-			return nil, fmt.Errorf("the business %s can't be judged: %w", b.Name, err)
-		}
-	}
-	errs := s.unfit()
+	var errs []error
 	for i := range b.Workflow.Steps {
 		step := &s.business.Workflow.Steps[i]
 		effect, found := s.effectOf(step.Name)
@@ -80,7 +74,33 @@ func NewSubject(b business.Business, t *trial.Trial) (*Subject, error) {
 	return s, nil
 }
 
-// unfit returns what would only be seen while the system runs.
+// Fit returns an error that names what is wrong with the business, or with its trial
+// if it has one, and would only be seen while the system runs. It does not ask whether
+// the effects can be judged.
+func Fit(b business.Business, t *trial.Trial) error {
+	_, err := newSubject(b, t)
+	return err
+}
+
+// newSubject returns a subject without its effects.
+func newSubject(b business.Business, t *trial.Trial) (*Subject, error) {
+	s := &Subject{business: b, sample: json.RawMessage("{}")}
+	if err := b.Workflow.Validate(); err != nil {
+		return nil, fmt.Errorf("the business %s: %w", b.Name, err)
+	}
+	if t != nil {
+		s.trial = *t
+		if err := s.drawSample(); err != nil {
+			return nil, fmt.Errorf("the business %s can't be judged: %w", b.Name, err)
+		}
+	}
+	if err := errors.Join(s.unfit()...); err != nil {
+		return nil, fmt.Errorf("the business %s: %w", b.Name, err)
+	}
+	return s, nil
+}
+
+// unfit returns what does not fit together.
 func (s *Subject) unfit() (errs []error) {
 	b := s.business
 	for i := range b.Workflow.Steps {

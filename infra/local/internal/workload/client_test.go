@@ -110,7 +110,7 @@ func problem(w http.ResponseWriter, status int, body string) {
 	io.WriteString(w, body)
 }
 
-// Ensure a client repeats what it may, never what could become two deliveries,
+// Ensure a client repeats what it may, never what could become two requests,
 // and says what it does not know.
 func TestClientNeverSendsTwice(t *testing.T) {
 	const path = "/api/things"

@@ -47,8 +47,8 @@ func (it *Item) end() workflow.State {
 	return it.Kind.End
 }
 
-// MinDeliveries is the smallest plan that has every kind.
-const MinDeliveries = 20
+// MinRequests is the smallest plan that has every kind.
+const MinRequests = 20
 
 const (
 	// actedPercent is how many of a hundred requests are sent twice; as many are

@@ -31,8 +31,8 @@ type Tally struct {
 	Sent, Accepted, Final atomic.Int64
 }
 
-// delivery is one planned item and what became of it.
-type delivery struct {
+// request is one planned item and what became of it.
+type request struct {
 	Item
 	sent      time.Time
 	receipt   Receipt
@@ -44,7 +44,7 @@ type delivery struct {
 
 // Run sends the items, waits until each accepted one has reached a final state
 // and its operations have ended, and returns the summary. An error means that
-// the run could not be carried out; what went wrong with deliveries is in the
+// the run could not be carried out; what went wrong with requests is in the
 // summary.
 func Run(ctx context.Context, c Config, tally *Tally) (*Summary, error) {
 	if c.Concurrency == 0 {
@@ -54,9 +54,9 @@ func Run(ctx context.Context, c Config, tally *Tally) (*Summary, error) {
 	defer api.Close()
 	started := time.Now()
 
-	deliveries := make([]*delivery, len(c.Items))
+	requests := make([]*request, len(c.Items))
 	for i := range c.Items {
-		deliveries[i] = &delivery{Item: c.Items[i]}
+		requests[i] = &request{Item: c.Items[i]}
 	}
 	kept, err := c.Quarantined(ctx) // by earlier runs on the same data
 	if err != nil {
@@ -65,29 +65,29 @@ func Run(ctx context.Context, c Config, tally *Tally) (*Summary, error) {
 	if err := c.Poison(ctx); err != nil {
 		return nil, fmt.Errorf("put the poison event on the hub: %w", err)
 	}
-	if err := sendAll(ctx, api, c.Concurrency, deliveries, tally); err != nil {
+	if err := sendAll(ctx, api, c.Concurrency, requests, tally); err != nil {
 		return nil, err
 	}
 	accepted := time.Since(started)
-	if err := follow(ctx, api, c.Concurrency, deliveries, tally); err != nil {
+	if err := follow(ctx, api, c.Concurrency, requests, tally); err != nil {
 		return nil, err
 	}
-	s := summarize(deliveries)
+	s := summarize(requests)
 	s.Accepting, s.Total = accepted, time.Since(started)
 	return s, countQuarantine(ctx, c, s, kept)
 }
 
-func sendAll(ctx context.Context, api *Client, concurrency int, deliveries []*delivery, tally *Tally) error {
+func sendAll(ctx context.Context, api *Client, concurrency int, requests []*request, tally *Tally) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency)
-	for _, d := range deliveries {
+	for _, r := range requests {
 		if ctx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			d.send(ctx, api)
+			r.send(ctx, api)
 			tally.Sent.Add(1)
-			if d.err == nil {
+			if r.err == nil {
 				tally.Accepted.Add(1)
 			}
 			return ctx.Err()
@@ -97,50 +97,50 @@ func sendAll(ctx context.Context, api *Client, concurrency int, deliveries []*de
 }
 
 // send makes all the requests that belong to one item.
-func (d *delivery) send(ctx context.Context, api *Client) {
-	d.sent = time.Now()
-	if d.receipt, d.err = api.Submit(ctx, d.Item); d.err != nil {
+func (r *request) send(ctx context.Context, api *Client) {
+	r.sent = time.Now()
+	if r.receipt, r.err = api.Submit(ctx, r.Item); r.err != nil {
 		return
 	}
-	if d.Twice {
+	if r.Twice {
 		var again Receipt
-		if again, d.err = api.Submit(ctx, d.Item); d.err == nil {
-			d.repeat = &again
+		if again, r.err = api.Submit(ctx, r.Item); r.err == nil {
+			r.repeat = &again
 		}
 	}
-	switch d.Then {
+	switch r.Then {
 	case workflow.OperationCancel:
-		d.operation, d.err = api.Cancel(ctx, d.receipt.TransactionID, d.OperationKey)
+		r.operation, r.err = api.Cancel(ctx, r.receipt.TransactionID, r.OperationKey)
 	case workflow.OperationReschedule:
-		d.operation, d.err = api.Reschedule(ctx, d.receipt.TransactionID, d.OperationKey, d.Change)
+		r.operation, r.err = api.Reschedule(ctx, r.receipt.TransactionID, r.OperationKey, r.Change)
 	}
-	if d.Racing && d.Then != "" && Status(d.err) == http.StatusConflict { // told at once that it is too late
-		d.err = nil
+	if r.Racing && r.Then != "" && Status(r.err) == http.StatusConflict { // told at once that it is too late
+		r.err = nil
 	}
 }
 
-// follow reads every accepted delivery until it has ended.
-func follow(ctx context.Context, api *Client, concurrency int, deliveries []*delivery, tally *Tally) error {
-	var open []*delivery
-	for _, d := range deliveries {
-		if d.receipt.TransactionID != "" {
-			open = append(open, d)
+// follow reads every accepted request until it has ended.
+func follow(ctx context.Context, api *Client, concurrency int, requests []*request, tally *Tally) error {
+	var open []*request
+	for _, r := range requests {
+		if r.receipt.TransactionID != "" {
+			open = append(open, r)
 		}
 	}
 	for pause := 50 * time.Millisecond; len(open) > 0; pause = min(2*pause, time.Second) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return fmt.Errorf("%d deliveries are still open, such as %s in state %s: %w",
+			return fmt.Errorf("%d requests are still open, such as %s in state %s: %w",
 				len(open), open[0].receipt.TransactionID, open[0].last.State, ctx.Err())
 		}
 		var mu sync.Mutex
-		var still []*delivery
+		var still []*request
 		group, groupCtx := errgroup.WithContext(ctx)
 		group.SetLimit(concurrency)
-		for _, d := range open {
+		for _, r := range open {
 			group.Go(func() error {
-				ended, err := d.look(groupCtx, api)
+				ended, err := r.look(groupCtx, api)
 				if err != nil {
 					return err
 				}
@@ -149,7 +149,7 @@ func follow(ctx context.Context, api *Client, concurrency int, deliveries []*del
 					return nil
 				}
 				mu.Lock()
-				still = append(still, d)
+				still = append(still, r)
 				mu.Unlock()
 				return nil
 			})
@@ -162,14 +162,14 @@ func follow(ctx context.Context, api *Client, concurrency int, deliveries []*del
 	return nil
 }
 
-// look reads the delivery once and reports whether nothing more will happen.
-func (d *delivery) look(ctx context.Context, api *Client) (bool, error) {
-	v, err := api.Progress(ctx, d.receipt.TransactionID)
+// look reads the request once and reports whether nothing more will happen.
+func (r *request) look(ctx context.Context, api *Client) (bool, error) {
+	v, err := api.Progress(ctx, r.receipt.TransactionID)
 	if err != nil {
 		return false, err
 	}
-	d.last = v
-	return v.Ended(d.operation.OperationID), nil
+	r.last = v
+	return v.Ended(r.operation.OperationID), nil
 }
 
 // Ended reports whether nothing more will happen: the state is final, and every
@@ -192,7 +192,7 @@ func (v View) Ended(operationIDs ...string) bool {
 }
 
 // countQuarantine waits for the poison event to arrive in the quarantine: it
-// travels beside the deliveries, not before them. kept is what was there before.
+// travels beside the requests, not before them. kept is what was there before.
 func countQuarantine(ctx context.Context, c Config, s *Summary, kept int) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

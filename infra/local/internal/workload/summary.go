@@ -13,7 +13,7 @@ import (
 
 // Summary is what became of a run.
 type Summary struct {
-	Deliveries  int `json:"deliveries"` // distinct well-formed requests
+	Requests    int `json:"requests"`   // distinct well-formed requests
 	Accepted    int `json:"accepted"`   // of them, answered with 202
 	Refused     int `json:"refused"`    // malformed ones, answered with 400
 	Duplicates  int `json:"duplicates"` // repeats that got the first one's ids
@@ -40,28 +40,28 @@ type Summary struct {
 // poisonEvents is how many unreadable events a run puts on the hub.
 const poisonEvents = 1
 
-func summarize(deliveries []*delivery) *Summary {
-	s := &Summary{Faults: []string{}, planned: planned(deliveries)}
+func summarize(requests []*request) *Summary {
+	s := &Summary{Faults: []string{}, planned: planned(requests)}
 	var latencies []time.Duration
 	seen := map[string]string{}
-	for _, d := range deliveries {
-		if d.malformed() {
-			s.countRefused(d)
+	for _, r := range requests {
+		if r.malformed() {
+			s.countRefused(r)
 			continue
 		}
-		s.Deliveries++
-		if d.err != nil {
-			s.fault(d, "not accepted: %v", d.err)
+		s.Requests++
+		if r.err != nil {
+			s.fault(r, "not accepted: %v", r.err)
 			continue
 		}
 		s.Accepted++
-		if other, taken := seen[d.receipt.TransactionID]; taken {
-			s.fault(d, "has the TransactionID of another delivery (%s)", other)
+		if other, taken := seen[r.receipt.TransactionID]; taken {
+			s.fault(r, "has the TransactionID of another request (%s)", other)
 		}
-		seen[d.receipt.TransactionID] = d.Kind.Name
-		s.countEnd(d)
-		if d.last.State == "Completed" && d.Then == "" {
-			latencies = append(latencies, d.last.EndedAt.Sub(d.sent))
+		seen[r.receipt.TransactionID] = r.Kind.Name
+		s.countEnd(r)
+		if r.last.State == "Completed" && r.Then == "" {
+			latencies = append(latencies, r.last.EndedAt.Sub(r.sent))
 		}
 	}
 	s.P50, s.P95, s.P99 = Quantiles(latencies)
@@ -73,17 +73,17 @@ func summarize(deliveries []*delivery) *Summary {
 	return s
 }
 
-func (s *Summary) countRefused(d *delivery) {
-	if Status(d.err) == http.StatusBadRequest {
+func (s *Summary) countRefused(r *request) {
+	if Status(r.err) == http.StatusBadRequest {
 		s.Refused++
 		return
 	}
-	s.fault(d, "malformed, but answered with %v instead of 400", d.err)
+	s.fault(r, "malformed, but answered with %v instead of 400", r.err)
 }
 
-// countEnd counts the state that d ended in and what was asked of it on the way.
-func (s *Summary) countEnd(d *delivery) {
-	switch d.last.State {
+// countEnd counts the state that r ended in and what was asked of it on the way.
+func (s *Summary) countEnd(r *request) {
+	switch r.last.State {
 	case "Completed":
 		s.Completed++
 	case "Rejected":
@@ -93,45 +93,45 @@ func (s *Summary) countEnd(d *delivery) {
 	case "Cancelled":
 		s.Cancelled++
 	}
-	if d.tooLate() {
+	if r.tooLate() {
 		s.TooLate++
-	} else if want := string(d.end()); d.last.State != want {
-		s.fault(d, "%s (%s), want %s", d.last.State, d.last.Reason, want)
+	} else if want := string(r.end()); r.last.State != want {
+		s.fault(r, "%s (%s), want %s", r.last.State, r.last.Reason, want)
 	}
-	if d.repeat != nil {
-		if *d.repeat == d.receipt {
+	if r.repeat != nil {
+		if *r.repeat == r.receipt {
 			s.Duplicates++
 		} else {
-			s.fault(d, "the repeat got other ids: %+v, first %+v", *d.repeat, d.receipt)
+			s.fault(r, "the repeat got other ids: %+v, first %+v", *r.repeat, r.receipt)
 		}
 	}
-	if d.operation.OperationID != "" && !d.tooLate() {
-		s.countOperation(d)
+	if r.operation.OperationID != "" && !r.tooLate() {
+		s.countOperation(r)
 	}
 }
 
 // tooLate reports whether a request was completed before the operation that its
 // client raced it with.
-func (d *delivery) tooLate() bool {
-	refused := d.operation.OperationID == "" || slices.ContainsFunc(d.last.Operations, func(o Operation) bool {
-		return o.ID == d.operation.OperationID && o.State == "Refused"
+func (r *request) tooLate() bool {
+	refused := r.operation.OperationID == "" || slices.ContainsFunc(r.last.Operations, func(o Operation) bool {
+		return o.ID == r.operation.OperationID && o.State == "Refused"
 	})
-	return d.Racing && d.last.State == string(d.Kind.End) && refused
+	return r.Racing && r.last.State == string(r.Kind.End) && refused
 }
 
-func (s *Summary) countOperation(d *delivery) {
-	for _, o := range d.last.Operations {
-		if o.ID != d.operation.OperationID {
+func (s *Summary) countOperation(r *request) {
+	for _, o := range r.last.Operations {
+		if o.ID != r.operation.OperationID {
 			continue
 		}
 		if o.State != "Applied" {
-			s.fault(d, "%s is %s: %s", o.Kind, o.State, o.Reason)
-		} else if d.Then == workflow.OperationReschedule {
+			s.fault(r, "%s is %s: %s", o.Kind, o.State, o.Reason)
+		} else if r.Then == workflow.OperationReschedule {
 			s.Rescheduled++
 		}
 		return
 	}
-	s.fault(d, "operation %s is not in the transaction", d.operation.OperationID)
+	s.fault(r, "operation %s is not in the transaction", r.operation.OperationID)
 }
 
 func (s *Summary) judgeQuarantine() {
@@ -140,47 +140,47 @@ func (s *Summary) judgeQuarantine() {
 	}
 }
 
-func (s *Summary) fault(d *delivery, format string, args ...any) {
-	id := d.receipt.TransactionID
+func (s *Summary) fault(r *request, format string, args ...any) {
+	id := r.receipt.TransactionID
 	if id == "" {
-		id = d.Name
+		id = r.Name
 	}
-	s.Faults = append(s.Faults, fmt.Sprintf("%s (%s): %s", id, d.Kind.Name, fmt.Sprintf(format, args...)))
+	s.Faults = append(s.Faults, fmt.Sprintf("%s (%s): %s", id, r.Kind.Name, fmt.Sprintf(format, args...)))
 }
 
-// OK reports whether the counts add up: every delivery was accepted, ended in
+// OK reports whether the counts add up: every request was accepted, ended in
 // the state that its kind must end in, and nothing was taken twice.
 func (s *Summary) OK() bool {
-	return len(s.Faults) == 0 && s.Completed+s.Rejected+s.Compensated+s.Cancelled == s.Deliveries
+	return len(s.Faults) == 0 && s.Completed+s.Rejected+s.Compensated+s.Cancelled == s.Requests
 }
 
 // planned returns the lines for which requests are planned, with what their kinds
 // say of them.
-func planned(deliveries []*delivery) map[string][]string {
+func planned(requests []*request) map[string][]string {
 	lines := map[string][]string{}
 	add := func(line, text string) {
 		if !slices.Contains(lines[line], text) {
 			lines[line] = append(lines[line], text)
 		}
 	}
-	for _, d := range deliveries {
-		if d.malformed() {
-			add("refused", d.Kind.Text)
+	for _, r := range requests {
+		if r.malformed() {
+			add("refused", r.Kind.Text)
 			continue
 		}
 		add("accepted", "answered 202 after Event Hubs had acknowledged")
-		if d.Twice {
+		if r.Twice {
 			add("duplicates", "sent again under the same id or key: same ids, done once")
 		}
 		switch {
-		case d.tooLate():
+		case r.tooLate():
 			add("too late", "completed before the client's cancel or change, which was refused")
-		case d.Then == workflow.OperationCancel:
+		case r.Then == workflow.OperationCancel:
 			add("cancelled", "by the client: everything undone")
-		case d.Then == workflow.OperationReschedule:
+		case r.Then == workflow.OperationReschedule:
 			add("rescheduled", "of the completed, changed by the client")
 		default:
-			add(strings.ToLower(string(d.Kind.End)), d.Kind.Text)
+			add(strings.ToLower(string(r.Kind.End)), r.Kind.Text)
 		}
 	}
 	return lines
@@ -209,7 +209,7 @@ func (s *Summary) lines() []line {
 
 // WriteText writes the summary for people.
 func (s *Summary) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "\n%d requests in %.1f s (accepted in %.1f s)\n\n", s.Deliveries, s.Total.Seconds(), s.Accepting.Seconds())
+	_, err := fmt.Fprintf(w, "\n%d requests in %.1f s (accepted in %.1f s)\n\n", s.Requests, s.Total.Seconds(), s.Accepting.Seconds())
 	for _, l := range s.lines() {
 		if err == nil && l.note != "" {
 			_, err = fmt.Fprintf(w, "  %-12s %6d   %s\n", l.name, l.count, l.note)
@@ -230,4 +230,4 @@ func (s *Summary) WriteText(w io.Writer) error {
 	return err
 }
 
-func short(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+func short(r time.Duration) time.Duration { return r.Round(time.Millisecond) }

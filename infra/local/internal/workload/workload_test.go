@@ -68,7 +68,7 @@ func TestPlanIsReproducible(t *testing.T) {
 }
 
 func TestPlanHasEveryKind(t *testing.T) {
-	for _, requests := range []int{MinDeliveries, 100, 1000} {
+	for _, requests := range []int{MinRequests, 100, 1000} {
 		counts, acts, names := map[string]int{}, map[string]int{}, map[string]bool{}
 		for _, it := range planOf(t, 1, requests) {
 			counts[it.Kind.Name]++
@@ -113,12 +113,12 @@ func TestPlanHasEveryKind(t *testing.T) {
 	}
 }
 
-// ended returns the deliveries of a plan as if every one had ended as planned.
-func ended(t *testing.T) []*delivery {
+// ended returns the requests of a plan as if every one had ended as planned.
+func ended(t *testing.T) []*request {
 	t.Helper()
-	var all []*delivery
+	var all []*request
 	for i, it := range planOf(t, 1, 100) {
-		d := &delivery{Item: it, sent: start}
+		d := &request{Item: it, sent: start}
 		if it.malformed() {
 			d.err = fmt.Errorf("POST: %w", &Refusal{Status: http.StatusBadRequest})
 			all = append(all, d)
@@ -138,21 +138,21 @@ func ended(t *testing.T) []*delivery {
 	return all
 }
 
-func one(t *testing.T, all []*delivery, is func(*delivery) bool) *delivery {
+func one(t *testing.T, all []*request, is func(*request) bool) *request {
 	t.Helper()
 	i := slices.IndexFunc(all, is)
 	if i < 0 {
-		t.Fatal("there is no such delivery")
+		t.Fatal("there is no such request")
 	}
 	return all[i]
 }
 
-func kind(name string) func(*delivery) bool {
-	return func(d *delivery) bool { return d.Kind.Name == name && d.Then == "" && !d.Twice }
+func kind(name string) func(*request) bool {
+	return func(d *request) bool { return d.Kind.Name == name && d.Then == "" && !d.Twice }
 }
 
-func then(kind workflow.OperationKind) func(*delivery) bool {
-	return func(d *delivery) bool { return d.Then == kind }
+func then(kind workflow.OperationKind) func(*request) bool {
+	return func(d *request) bool { return d.Then == kind }
 }
 
 func TestSummaryOfAGoodRun(t *testing.T) {
@@ -177,23 +177,23 @@ func TestSummaryOfAGoodRun(t *testing.T) {
 // Ensure that each thing that can go wrong is named with its id.
 func TestSummaryFindsFaults(t *testing.T) {
 	cases := map[string]struct {
-		of    func(*delivery) bool
-		spoil func(*delivery)
+		of    func(*request) bool
+		spoil func(*request)
 		want  string
 	}{
-		"wrong end":        {kind("plain"), func(d *delivery) { d.last.State = "Compensated" }, "want Completed"},
-		"open":             {kind("far"), func(d *delivery) { d.last.State = "Running" }, "want Completed"},
-		"not accepted":     {kind("plain"), func(d *delivery) { d.err = errors.New("boom") }, "not accepted: boom"},
-		"second delivery":  {func(d *delivery) bool { return d.Twice }, func(d *delivery) { d.repeat.TransactionID = "other" }, "other ids"},
-		"refused cancel":   {then(workflow.OperationCancel), func(d *delivery) { d.last.Operations[0].State = "Refused" }, "is Refused"},
-		"lost operation":   {then(workflow.OperationReschedule), func(d *delivery) { d.last.Operations = nil }, "not in the transaction"},
-		"malformed passed": {kind("malformed"), func(d *delivery) { d.err = nil }, "instead of 400"},
-		"same id twice":    {kind("plain"), func(d *delivery) { d.receipt.TransactionID = "t-taken" }, "another delivery"},
+		"wrong end":        {kind("plain"), func(d *request) { d.last.State = "Compensated" }, "want Completed"},
+		"open":             {kind("far"), func(d *request) { d.last.State = "Running" }, "want Completed"},
+		"not accepted":     {kind("plain"), func(d *request) { d.err = errors.New("boom") }, "not accepted: boom"},
+		"second request":   {func(d *request) bool { return d.Twice }, func(d *request) { d.repeat.TransactionID = "other" }, "other ids"},
+		"refused cancel":   {then(workflow.OperationCancel), func(d *request) { d.last.Operations[0].State = "Refused" }, "is Refused"},
+		"lost operation":   {then(workflow.OperationReschedule), func(d *request) { d.last.Operations = nil }, "not in the transaction"},
+		"malformed passed": {kind("malformed"), func(d *request) { d.err = nil }, "instead of 400"},
+		"same id twice":    {kind("plain"), func(d *request) { d.receipt.TransactionID = "t-taken" }, "another request"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			all := ended(t)
-			if c.want == "another delivery" {
+			if c.want == "another request" {
 				one(t, all, kind("far")).receipt.TransactionID = "t-taken"
 			}
 			d := one(t, all, c.of)
