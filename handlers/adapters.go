@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -16,26 +17,15 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
-	"github.com/fabrikam/drone-delivery/shared/notify"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
-// adapters are the connections to everything outside.
+// adapters are the ports on everything outside.
 type adapters struct {
-	settings   settings.Settings
-	signals    observe.Signals
-	eventHubs  messaging.Connection
-	serviceBus messaging.Connection
-
-	producer *messaging.Producer
-	reader   *messaging.Reader
-	sender   *messaging.Sender
-	database *cosmosdb.Database
-	tokens   *auth.Tokens // for the backends; nil when they want none
-	backends *backendclient.Client
-	receiver *notify.Webhook // nil when nobody is to be told
+	ports
+	closers []func(context.Context) error
 }
 
 // gapGroup is the consumer group in which Relay reads what its trigger has
@@ -46,7 +36,7 @@ const gapGroup = "$Default"
 // the others stay nil, and nothing is there that could call them. None of them
 // waits for the other side.
 func openAdapters(b business.Business, s settings.Settings, logger *slog.Logger, observed observe.Signals) (_ *adapters, err error) {
-	a := &adapters{settings: s, signals: observed}
+	a := &adapters{ports: ports{signals: observed, now: clock(s.ClockOffset)}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close(context.Background()))
@@ -54,141 +44,133 @@ func openAdapters(b business.Business, s settings.Settings, logger *slog.Logger,
 	}()
 	var identities auth.Identities
 	if s.EventHubs.Used() {
-		if err := a.openEventHubs(&identities); err != nil {
+		if err := a.openEventHubs(s, &identities); err != nil {
 			return nil, err
 		}
 	}
 	if s.ServiceBus.Used() {
-		if err := a.openServiceBus(&identities); err != nil {
+		if err := a.openServiceBus(s, &identities); err != nil {
 			return nil, err
 		}
 	}
-	if s.CosmosDB.Used() {
-		if err := a.openCosmosDB(&identities); err != nil {
-			return nil, err
-		}
-	}
-	if a.tokens, err = openTokens(s, &identities); err != nil {
+	if err := a.openCosmosDB(s, &identities); err != nil {
 		return nil, err
 	}
-	if a.backends, err = openBackends(s, a.tokens, observed.Metrics); err != nil {
+	if err := a.openBackends(s, &identities); err != nil {
 		return nil, err
 	}
-	a.receiver, err = openReceiver(b, s, logger)
+	receiver, err := openReceiver(b, s, logger)
+	if receiver != nil { // a nil pointer would be a receiver
+		a.receiver = receiver
+		a.closing(receiver.Close)
+	}
 	return a, err
 }
 
-func (a *adapters) openEventHubs(identities *auth.Identities) error {
-	s := a.settings
-	credential, err := credentialOf(identities, s.EventHubs)
+func (a *adapters) openEventHubs(s settings.Settings, identities *auth.Identities) error {
+	c, err := messagingAt(s.EventHubs, identities)
 	if err != nil {
 		return err
 	}
-	a.eventHubs = messaging.Connection{
-		ConnectionString: s.EventHubs.ConnectionString.Reveal(), Namespace: s.EventHubs.Address, Credential: credential,
-	}
-	if a.producer, err = messaging.OpenProducer(a.eventHubs, s.EventHub, messaging.Options{Timeout: s.Budgets.Accept, Application: telemetry.Process()}); err != nil {
-		return err
-	}
-	a.reader, err = messaging.OpenReader(a.eventHubs, s.EventHub, gapGroup, messaging.Options{Application: telemetry.Process()})
-	return err
-}
-
-func (a *adapters) openServiceBus(identities *auth.Identities) error {
-	s := a.settings
-	credential, err := credentialOf(identities, s.ServiceBus)
+	producer, err := messaging.OpenProducer(c, s.EventHub, messaging.Options{Timeout: s.Budgets.Accept, Application: telemetry.Process()})
 	if err != nil {
 		return err
 	}
-	a.serviceBus = messaging.Connection{
-		ConnectionString: s.ServiceBus.ConnectionString.Reveal(), Namespace: s.ServiceBus.Address, Credential: credential,
-	}
-	a.sender, err = messaging.OpenSender(a.serviceBus, messaging.Options{Application: telemetry.Process()})
-	return err
-}
-
-func (a *adapters) openCosmosDB(identities *auth.Identities) error {
-	s := a.settings
-	credential, err := credentialOf(identities, s.CosmosDB)
+	a.producer, a.closers = producer, append(a.closers, producer.Close)
+	reader, err := messaging.OpenReader(c, s.EventHub, gapGroup, messaging.Options{Application: telemetry.Process()})
 	if err != nil {
 		return err
 	}
-	a.database, err = cosmosdb.Open(cosmosdb.Connection{
-		ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
-	}, cosmosdb.Options{Database: s.Database, Observe: a.signals.Tried, Application: telemetry.Process()})
-	return err
+	a.reader, a.closers = reader, append(a.closers, reader.Close)
+	a.check("eventHubs", func(ctx context.Context) error { return messaging.ReachHub(ctx, c, s.EventHub) })
+	return nil
 }
 
-// openTokens returns the tokens that go with the calls to the backends, nil if
-// none do.
-func openTokens(s settings.Settings, identities *auth.Identities) (*auth.Tokens, error) {
-	b := s.Backends
-	if b.Audience == "" {
-		return nil, nil
-	}
-	credential, err := identities.Credential(auth.Identity{Managed: b.ClientID != "", ClientID: b.ClientID})
+func (a *adapters) openServiceBus(s settings.Settings, identities *auth.Identities) error {
+	c, err := messagingAt(s.ServiceBus, identities)
 	if err != nil {
-		return nil, fmt.Errorf("credential for the backends: %w", err)
+		return err
 	}
-	return auth.NewTokens(credential, b.Audience, time.Now), nil
+	sender, err := messaging.OpenSender(c, messaging.Options{Application: telemetry.Process()})
+	if err != nil {
+		return err
+	}
+	a.sender, a.undeliverable, a.closers = sender, sender.DrainUndeliverable, append(a.closers, sender.Close)
+	a.check("serviceBus", func(ctx context.Context) error { return messaging.ReachQueues(ctx, c, s.Queues()...) })
+	return nil
 }
 
-func openBackends(s settings.Settings, tokens *auth.Tokens, m *telemetry.Metrics) (*backendclient.Client, error) {
-	b := s.Backends
-	var token func(context.Context) (string, error)
-	if tokens != nil {
-		token = tokens.Token
-	}
-	header := http.Header{"User-Agent": {telemetry.Process()}}
-	if b.Key.Set() {
-		header.Set("X-Functions-Key", b.Key.Reveal())
-	}
-	return backendclient.New(backendclient.Config{
-		Backends: b.URLs, Header: header, Token: token, CallTimeout: s.Budgets.Call, Concurrency: b.Concurrency, Metrics: m,
-	}, time.Now)
-}
-
-// checks ask the services what only they can answer.
-func (a *adapters) checks() []customhandler.Check {
-	var checks []customhandler.Check
-	s := a.settings
-	if s.EventHubs.Used() {
-		checks = append(checks, customhandler.Check{Name: "eventHubs", Ask: func(ctx context.Context) error { return messaging.ReachHub(ctx, a.eventHubs, s.EventHub) }})
-	}
-	if s.ServiceBus.Used() {
-		checks = append(checks, customhandler.Check{Name: "serviceBus", Ask: func(ctx context.Context) error { return messaging.ReachQueues(ctx, a.serviceBus, s.Queues()...) }})
-	}
+func (a *adapters) openCosmosDB(s settings.Settings, identities *auth.Identities) error {
+	var database *cosmosdb.Database
 	if s.CosmosDB.Used() {
-		checks = append(checks, customhandler.Check{Name: "cosmosDB", Ask: a.database.Ping})
+		credential, err := credentialOf(identities, s.CosmosDB)
+		if err != nil {
+			return err
+		}
+		database, err = cosmosdb.Open(cosmosdb.Connection{
+			ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
+		}, cosmosdb.Options{Database: s.Database, Observe: a.signals.Tried, Application: telemetry.Process()})
+		if err != nil {
+			return err
+		}
+		a.closing(database.Close)
+		a.check("cosmosDB", database.Ping)
 	}
-	return checks
+	a.stores = openStores(database)
+	return nil
 }
 
-// close closes the connections that were opened.
+// openBackends makes the client of the backends, whose calls carry tokens if the
+// settings name whom these are for.
+func (a *adapters) openBackends(s settings.Settings, identities *auth.Identities) error {
+	b := s.Backends
+	c := backendclient.Config{
+		Backends: b.URLs, Header: http.Header{"User-Agent": {telemetry.Process()}}, CallTimeout: s.Budgets.Call,
+		Concurrency: b.Concurrency, Metrics: a.signals.Metrics,
+	}
+	if b.Key.Set() {
+		c.Header.Set("X-Functions-Key", b.Key.Reveal())
+	}
+	if b.Audience != "" {
+		credential, err := identities.Credential(auth.Identity{Managed: b.ClientID != "", ClientID: b.ClientID})
+		if err != nil {
+			return fmt.Errorf("credential for the backends: %w", err)
+		}
+		tokens := auth.NewTokens(credential, b.Audience, time.Now)
+		a.closing(tokens.Close)
+		c.Token = tokens.Token
+	}
+	client, err := backendclient.New(c, time.Now)
+	if err != nil {
+		return err
+	}
+	a.backends = client
+	a.closing(client.Close)
+	return nil
+}
+
+// check adds a question that only the service itself can answer.
+func (a *adapters) check(name string, ask func(context.Context) error) {
+	a.checks = append(a.checks, customhandler.Check{Name: name, Ask: ask})
+}
+
+func (a *adapters) closing(close func()) {
+	a.closers = append(a.closers, func(context.Context) error { close(); return nil })
+}
+
+// close closes the connections that were opened, the last first.
 func (a *adapters) close(ctx context.Context) error {
 	var errs []error
-	if a.backends != nil {
-		a.backends.Close()
-	}
-	if a.tokens != nil {
-		a.tokens.Close()
-	}
-	if a.receiver != nil {
-		a.receiver.Close()
-	}
-	if a.producer != nil {
-		errs = append(errs, a.producer.Close(ctx))
-	}
-	if a.reader != nil {
-		errs = append(errs, a.reader.Close(ctx))
-	}
-	if a.sender != nil {
-		errs = append(errs, a.sender.Close(ctx))
-	}
-	if a.database != nil {
-		a.database.Close()
+	for _, close := range slices.Backward(a.closers) {
+		errs = append(errs, close(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// messagingAt returns a connection to a namespace.
+func messagingAt(c settings.Connection, identities *auth.Identities) (messaging.Connection, error) {
+	credential, err := credentialOf(identities, c)
+	return messaging.Connection{ConnectionString: c.ConnectionString.Reveal(), Namespace: c.Address, Credential: credential}, err
 }
 
 // credentialOf returns the credential of a connection, nil for a connection string.

@@ -56,9 +56,7 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 	if err != nil {
 		return nil, errors.Join(err, closeTelemetry(context.Background()))
 	}
-	p := adapters.ports(clock(s.ClockOffset))
-	p.signals = signals
-	app, err := assemble(b, s, logger, p)
+	app, err := assemble(b, s, logger, adapters.ports)
 	if err != nil {
 		return nil, errors.Join(err, adapters.close(context.Background()), closeTelemetry(context.Background()))
 	}

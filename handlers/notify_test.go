@@ -236,7 +236,7 @@ func TestPortOfTheReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.ports(time.Now).receiver != nil; got != wanted {
+		if got := a.receiver != nil; got != wanted {
 			t.Errorf("a receiver: %t, want %t", got, wanted)
 		}
 		if err := a.close(context.Background()); err != nil {

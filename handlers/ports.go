@@ -55,17 +55,3 @@ func openStores(db *cosmosdb.Database) stores {
 		documents: func(container string) business.Documents { return db.Container(container) },
 	}
 }
-
-// ports returns the adapters as ports.
-func (a *adapters) ports(now func() time.Time) ports {
-	p := ports{
-		stores: openStores(a.database), producer: a.producer, reader: a.reader, sender: a.sender, backends: a.backends, now: now, checks: a.checks(),
-	}
-	if a.sender != nil {
-		p.undeliverable = a.sender.DrainUndeliverable
-	}
-	if a.receiver != nil { // a nil pointer would be a receiver
-		p.receiver = a.receiver
-	}
-	return p
-}

@@ -103,12 +103,8 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 	w.outside = workflowtest.NewOutside(gate)
 	w.checkpoints = &checkpoints{kept: map[string]relay.Checkpoint{}}
 	w.quarantine = quarantinetest.NewMemory(gate)
-	tokens, err := openTokens(s, &auth.Identities{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	backends, err := openBackends(s, tokens, signals.Metrics)
-	if err != nil {
+	outside := &adapters{ports: ports{signals: signals}}
+	if err := outside.openBackends(s, &auth.Identities{}); err != nil {
 		t.Fatal(err)
 	}
 	w.settings = s
@@ -117,7 +113,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints,
 			documents: w.container,
 		},
-		producer: w.producer, reader: w.producer, sender: w.queue, backends: backends, signals: signals, now: w.now,
+		producer: w.producer, reader: w.producer, sender: w.queue, backends: outside.backends, signals: signals, now: w.now,
 		undeliverable: w.undelivered,
 		checks:        []customhandler.Check{{Name: "eventHubs", Ask: w.reach}, {Name: "serviceBus", Ask: w.reach}, {Name: "cosmosDB", Ask: w.reach}},
 	}
@@ -131,11 +127,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 	t.Cleanup(func() {
 		w.server.Close()
 		w.client.CloseIdleConnections()
-		backends.Close()
-		if tokens != nil {
-			tokens.Close()
-		}
-		if err := w.app.Close(context.Background()); err != nil {
+		if err := errors.Join(outside.close(context.Background()), w.app.Close(context.Background())); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
