@@ -36,7 +36,7 @@ type App struct {
 	writer    *ingest.Writer
 	gate      *auth.Gate
 	// undeliverable is the port of that name.
-	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
+	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Received) error) (int, error)
 	functions     []function
 	handler       http.Handler
 	// closers release what New has opened, the last first.

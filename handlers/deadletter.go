@@ -17,7 +17,7 @@ const (
 )
 
 // deadLetter returns the function of a queue's dead-letter sub-queue.
-func (a *App) deadLetter(queue string, handle func(context.Context, quarantine.Message) error) customhandler.EventFunc {
+func (a *App) deadLetter(queue string, handle func(context.Context, quarantine.Received) error) customhandler.EventFunc {
 	return func(ctx context.Context, i *customhandler.Invocation) error {
 		m, err := messageOf(i, queue)
 		if err != nil {
@@ -37,7 +37,7 @@ func (a *App) deadLetter(queue string, handle func(context.Context, quarantine.M
 // transaction's outbox, and Sweep asks for them again. So there is nothing for
 // people to look at; what kept it from being handled has been logged with each
 // delivery. Anything else that comes here goes into the quarantine.
-func (a *App) deadNotice(ctx context.Context, m quarantine.Message) error {
+func (a *App) deadNotice(ctx context.Context, m quarantine.Received) error {
 	if e, err := engine.Decode(m.Body); err == nil && e.Operation == "" {
 		return nil
 	}

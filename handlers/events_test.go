@@ -223,9 +223,9 @@ func (w *world) sweep() int {
 // host can't convert.
 func TestSweepDrainsWhatNoFunctionGets(t *testing.T) {
 	w := newWorld(t)
-	w.undeliverable = map[string][]quarantine.Message{}
+	w.undeliverable = map[string][]quarantine.Received{}
 	for i, queue := range []string{"transactions", "compensations", "notifications"} {
-		w.undeliverable[queue] = []quarantine.Message{{Queue: queue, SequenceNumber: int64(i + 1), Reason: "MaxDeliveryCountExceeded", Body: []byte("[1 2]")}}
+		w.undeliverable[queue] = []quarantine.Received{{Queue: queue, SequenceNumber: int64(i + 1), Reason: "MaxDeliveryCountExceeded", Body: []byte("[1 2]")}}
 	}
 	if status := w.sweep(); status != http.StatusOK {
 		t.Fatalf("answered %d\n%s", status, w.log)

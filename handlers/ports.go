@@ -26,7 +26,7 @@ type ports struct {
 	sender   engine.Sender
 	// undeliverable moves the dead letters of a queue that no function can be
 	// given, and returns how many it has moved. See messaging.Sender.
-	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error)
+	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Received) error) (int, error)
 	backends      engine.Backends
 	receiver      notify.Receiver // nil when nobody is to be told
 	checks        []customhandler.Check

@@ -38,25 +38,25 @@ func (a *App) work(queue string, handle func(context.Context, engine.Envelope) e
 }
 
 // messageOf reads a message of the Service Bus trigger.
-func messageOf(i *customhandler.Invocation, queue string) (quarantine.Message, error) {
+func messageOf(i *customhandler.Invocation, queue string) (quarantine.Received, error) {
 	body, err := i.Bytes("message")
 	if err != nil {
-		return quarantine.Message{}, err
+		return quarantine.Received{}, err
 	}
 	sequence, err := i.Metadata.Int("SequenceNumber")
 	if err != nil {
-		return quarantine.Message{}, err
+		return quarantine.Received{}, err
 	}
-	m := quarantine.Message{Queue: queue, SequenceNumber: sequence, Body: body}
+	m := quarantine.Received{Queue: queue, SequenceNumber: sequence, Body: body}
 	if i.Metadata.Has("MessageId") { // others than this system may send without
 		if m.MessageID, err = i.Metadata.String("MessageId"); err != nil {
-			return quarantine.Message{}, err
+			return quarantine.Received{}, err
 		}
 	}
 	if i.Metadata.Has("ApplicationProperties") {
 		properties, err := i.Metadata.Object("ApplicationProperties")
 		if err != nil {
-			return quarantine.Message{}, err
+			return quarantine.Received{}, err
 		}
 		m.Properties = valuesOf(properties)
 	}

@@ -53,7 +53,7 @@ type world struct {
 	receiver     *receiver
 	containers   map[string]*recordtest.Documents // of the business
 	// undeliverable are the dead letters that no function can be given, by queue.
-	undeliverable map[string][]quarantine.Message
+	undeliverable map[string][]quarantine.Received
 	down          atomic.Bool  // all ports fail
 	backendsDown  atomic.Bool  // the backends' own storage fails
 	ahead         atomic.Int64 // how far its clock is ahead, in nanoseconds
@@ -136,7 +136,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
-func (w *world) undelivered(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error) {
+func (w *world) undelivered(ctx context.Context, queue string, keep func(context.Context, quarantine.Received) error) (int, error) {
 	if w.down.Load() {
 		return 0, errors.New("connection refused")
 	}

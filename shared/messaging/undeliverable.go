@@ -29,7 +29,7 @@ const (
 // the dead-letter sub-queue, and there fails again, for ever
 // (Microsoft.Azure.WebJobs.Extensions.ServiceBus 5.x, MessageToStringConverter).
 // What others there are is the function's, and let go again.
-func (s *Sender) DrainUndeliverable(ctx context.Context, queue string, keep func(context.Context, quarantine.Message) error) (int, error) {
+func (s *Sender) DrainUndeliverable(ctx context.Context, queue string, keep func(context.Context, quarantine.Received) error) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	receiver, err := s.client.NewReceiverForQueue(queue, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
@@ -42,7 +42,7 @@ func (s *Sender) DrainUndeliverable(ctx context.Context, queue string, keep func
 	return n, err
 }
 
-func drain(ctx context.Context, r *azservicebus.Receiver, queue string, keep func(context.Context, quarantine.Message) error) (kept int, err error) {
+func drain(ctx context.Context, r *azservicebus.Receiver, queue string, keep func(context.Context, quarantine.Received) error) (kept int, err error) {
 	waiting, err := r.PeekMessages(ctx, peeked, nil)
 	if err != nil {
 		return 0, serviceBus.Fail(ctx, "look at dead letters of queue", queue, err)
@@ -62,14 +62,14 @@ func drain(ctx context.Context, r *azservicebus.Receiver, queue string, keep fun
 	}
 	var errs []error
 	for _, m := range messages {
-		switch {
-		case !undeliverable(m):
+		if !undeliverable(m) {
 			err = r.AbandonMessage(ctx, m, nil)
-		default:
-			if err = keep(ctx, deadLetter(m, queue)); err == nil {
-				kept++
-				err = r.CompleteMessage(ctx, m, nil)
-			}
+		} else if err := keep(ctx, deadLetter(m, queue)); err != nil { // judged where it was seen
+			errs = append(errs, fmt.Errorf("keep dead letter %s of queue %s: %w", m.MessageID, queue, err))
+			continue
+		} else {
+			kept++
+			err = r.CompleteMessage(ctx, m, nil)
 		}
 		if err != nil {
 			errs = append(errs, serviceBus.Fail(ctx, "settle dead letter "+m.MessageID+" of queue", queue, err))
@@ -88,8 +88,8 @@ func undeliverable(m *azservicebus.ReceivedMessage) bool {
 }
 
 // deadLetter returns the message with its body as people can read it.
-func deadLetter(m *azservicebus.ReceivedMessage, queue string) quarantine.Message {
-	out := quarantine.Message{Queue: queue, MessageID: m.MessageID, Properties: m.ApplicationProperties}
+func deadLetter(m *azservicebus.ReceivedMessage, queue string) quarantine.Received {
+	out := quarantine.Received{Queue: queue, MessageID: m.MessageID, Properties: m.ApplicationProperties}
 	if m.SequenceNumber != nil {
 		out.SequenceNumber = *m.SequenceNumber
 	}

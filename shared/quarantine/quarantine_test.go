@@ -37,7 +37,7 @@ func (w *waker) DeadLettered(_ context.Context, id string, _ []byte) error {
 func newService(t *testing.T) (*quarantine.Service, *quarantinetest.Memory, *waker) {
 	store, w := quarantinetest.NewMemory(nil), &waker{woken: map[string]int{}}
 	return quarantine.New(quarantine.Config{
-		Store: store, Waker: w, Now: func() time.Time { return noon },
+		Store: store, Waker: w, Keep: 30 * 24 * time.Hour, Now: func() time.Time { return noon },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}), store, w
 }
@@ -59,7 +59,7 @@ func TestMemory(t *testing.T) {
 func TestWhatIsTooLargeIsKeptWithoutItsBody(t *testing.T) {
 	s, store, _ := newService(t)
 	store.Limit = 8
-	m := quarantine.Message{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "no envelope",
+	m := quarantine.Received{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "no envelope",
 		Body: []byte("123456789"), Properties: map[string]any{"a": "b"}}
 	if err := s.Poison(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestEntriesAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, store, _ := newService(t)
-			m := quarantine.Message{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Body: tt.body, Properties: tt.properties}
+			m := quarantine.Received{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Body: tt.body, Properties: tt.properties}
 			if err := s.Poison(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestEntriesAreBounded(t *testing.T) {
 
 func TestDeadLetterKeepsThenWakes(t *testing.T) {
 	s, store, w := newService(t)
-	m := quarantine.Message{
+	m := quarantine.Received{
 		Queue: "transactions", MessageID: "o-1", SequenceNumber: 7, Reason: "MaxDeliveryCountExceeded",
 		Description: "10 times", Body: []byte(`{"transactionId":"t-1"}`), Properties: map[string]any{"a": "b"},
 	}
@@ -135,7 +135,7 @@ func TestDeadLetterKeepsThenWakes(t *testing.T) {
 func TestEachMessageIsKeptOnce(t *testing.T) {
 	s, store, _ := newService(t)
 	store.Limit = 8
-	messages := []quarantine.Message{
+	messages := []quarantine.Received{
 		{Queue: "q", SequenceNumber: 1, MessageID: "o-1", Body: []byte("x")},
 		{Queue: "q", SequenceNumber: 1, MessageID: "o-1", Body: []byte("y")},
 		{Queue: "q", SequenceNumber: 1, MessageID: "o-2", Body: []byte("x")},
@@ -187,7 +187,7 @@ func TestDeadLetterFindsTheTransaction(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s, _, w := newService(t)
-			if err := s.DeadLetter(t.Context(), quarantine.Message{Queue: "q", MessageID: c.messageID, Body: []byte(c.body)}); err != nil {
+			if err := s.DeadLetter(t.Context(), quarantine.Received{Queue: "q", MessageID: c.messageID, Body: []byte(c.body)}); err != nil {
 				t.Fatal(err)
 			}
 			if c.want == "" && len(w.woken) > 0 || c.want != "" && w.woken[c.want] != 1 {
@@ -199,7 +199,7 @@ func TestDeadLetterFindsTheTransaction(t *testing.T) {
 
 func TestDeadLetterFails(t *testing.T) {
 	down := errors.New("down")
-	m := quarantine.Message{Queue: "q", Body: []byte(`{"transactionId":"t-1"}`)}
+	m := quarantine.Received{Queue: "q", Body: []byte(`{"transactionId":"t-1"}`)}
 
 	s, store, w := newService(t)
 	store.Gate.Decide = func(string, int) workflowtest.Fate { return workflowtest.Refuse }
@@ -218,7 +218,7 @@ func TestDeadLetterFails(t *testing.T) {
 
 func TestPoisonIsKeptUnderItsQueueAndNotWoken(t *testing.T) {
 	s, store, w := newService(t)
-	m := quarantine.Message{Queue: "transactions", SequenceNumber: 3, Reason: quarantine.ReasonUnreadable, Body: []byte(`{"transactionId":"t-1"}`)}
+	m := quarantine.Received{Queue: "transactions", SequenceNumber: 3, Reason: quarantine.ReasonUnreadable, Body: []byte(`{"transactionId":"t-1"}`)}
 	if err := s.Poison(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestPoisonIsKeptUnderItsQueueAndNotWoken(t *testing.T) {
 
 func TestReasonIsNeverEmpty(t *testing.T) {
 	s, store, _ := newService(t)
-	if err := s.Poison(t.Context(), quarantine.Message{Queue: "q"}); err != nil {
+	if err := s.Poison(t.Context(), quarantine.Received{Queue: "q"}); err != nil {
 		t.Fatal(err)
 	}
 	if e := read(t, store, "q", 0); e.Reason != quarantine.ReasonUnknown {
@@ -264,7 +264,7 @@ func TestKeptIsTold(t *testing.T) {
 		Store: quarantinetest.NewMemory(nil), Now: func() time.Time { return noon }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Kept: func(_ context.Context, e quarantine.Entry) { kept = append(kept, e) },
 	})
-	m := quarantine.Message{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "secret detail", Body: []byte("secret body")}
+	m := quarantine.Received{Queue: "transactions", SequenceNumber: 7, Reason: quarantine.ReasonUnreadable, Description: "secret detail", Body: []byte("secret body")}
 	if err := s.Poison(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

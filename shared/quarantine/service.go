@@ -13,10 +13,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
-// DefaultKeep is how long an entry is kept. It is longer than anything waits on
-// the hub and in the queues.
-const DefaultKeep = 30 * 24 * time.Hour
-
 // The reasons that this system gives. A dead-lettered message has the reason
 // that Service Bus, or whoever dead-lettered it, gave.
 const (
@@ -31,8 +27,8 @@ type Waker interface {
 	DeadLettered(ctx context.Context, transactionID string, body []byte) error
 }
 
-// Message is a message of a queue, or of its dead-letter sub-queue.
-type Message struct {
+// Received is a message as it came from a queue, or from its dead-letter sub-queue.
+type Received struct {
 	Queue          string // the queue's own name, without the sub-queue
 	MessageID      string
 	SequenceNumber int64
@@ -47,7 +43,9 @@ type Config struct {
 	Store Store
 	// Waker may be nil: then DeadLetter only keeps the message.
 	Waker Waker
-	Keep  time.Duration // 0 means DefaultKeep
+	// Keep is how long an entry lives after its last write: longer than anything waits
+	// on the hub and in the queues.
+	Keep time.Duration
 	// Kept is told of each entry when it is stored. May be nil.
 	Kept   func(ctx context.Context, e Entry)
 	Now    func() time.Time
@@ -58,12 +56,7 @@ type Config struct {
 type Service struct{ c Config }
 
 // New returns a Service.
-func New(c Config) *Service {
-	if c.Keep <= 0 {
-		c.Keep = DefaultKeep
-	}
-	return &Service{c}
-}
+func New(c Config) *Service { return &Service{c} }
 
 // Keep stores an entry; the same message twice is once. It fills in ID, At, State
 // and TTL. An entry that is too large, or that the store refuses as such, is stored
@@ -104,14 +97,14 @@ func (s *Service) put(ctx context.Context, e Entry) error {
 
 // Poison keeps a message that a queue's function can't process. The caller
 // settles the message once Poison has succeeded.
-func (s *Service) Poison(ctx context.Context, m Message) error {
+func (s *Service) Poison(ctx context.Context, m Received) error {
 	return s.Keep(ctx, m.entry(QueueSource(m.Queue)))
 }
 
 // DeadLetter keeps a dead-lettered message and then, where the message names a
 // transaction, has it woken. The message is to be completed once DeadLetter
 // has succeeded; before that, everything it does can be repeated.
-func (s *Service) DeadLetter(ctx context.Context, m Message) error {
+func (s *Service) DeadLetter(ctx context.Context, m Received) error {
 	if err := s.KeepDead(ctx, m); err != nil {
 		return err
 	}
@@ -126,11 +119,11 @@ func (s *Service) DeadLetter(ctx context.Context, m Message) error {
 }
 
 // KeepDead keeps a dead-lettered message, and wakes nobody.
-func (s *Service) KeepDead(ctx context.Context, m Message) error {
+func (s *Service) KeepDead(ctx context.Context, m Received) error {
 	return s.Keep(ctx, m.entry(DeadLetterSource(m.Queue)))
 }
 
-func (m Message) entry(source string) Entry {
+func (m Received) entry(source string) Entry {
 	e := Entry{
 		Source: source, SequenceNumber: m.SequenceNumber, Reason: m.Reason, Detail: m.Description,
 		Properties: m.Properties, MessageID: m.MessageID, TransactionID: m.transaction(),
@@ -144,7 +137,7 @@ func (m Message) entry(source string) Entry {
 
 // transaction returns the id of the transaction that m is for, "" if m does not
 // tell. An unreadable body does not matter when the MessageID is a wake's.
-func (m Message) transaction() string {
+func (m Received) transaction() string {
 	if id := TransactionOf(m.Body); id != "" {
 		return id
 	}

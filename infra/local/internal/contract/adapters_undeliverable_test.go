@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
 
@@ -19,22 +21,11 @@ func TestAdaptersUndeliverableDeadLetters(t *testing.T) {
 	sender, client := adaptersQueues(t)
 	kept := cosmosdb.NewQuarantine(adaptersOpen(t))
 	service := quarantine.New(quarantine.Config{Store: kept, Now: time.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
-	plain, err := client.NewSender("deliveries", nil)
-	must(t, "open the sender", err)
 	bodies := map[string]azservicebus.AMQPAnnotatedMessageBody{
 		"number": {Value: int64(7)}, "map": {Value: map[string]any{"a": "b"}}, "sequence": {Sequence: [][]any{{"x", int64(1)}}},
 		"text": {Value: "a string"}, "data": {Data: [][]byte{[]byte("bytes")}},
 	}
-	for id, body := range bodies {
-		m := &azservicebus.AMQPAnnotatedMessage{Body: body, Properties: &azservicebus.AMQPAnnotatedMessageProperties{MessageID: id}}
-		must(t, "send "+id, plain.SendAMQPAnnotatedMessage(t.Context(), m, nil))
-	}
-	receiver, err := client.NewReceiverForQueue("deliveries", nil)
-	must(t, "open the queue", err)
-	for range 10 * len(bodies) {
-		must(t, "abandon", receiver.AbandonMessage(t.Context(), receiveOne(t, receiver), nil))
-	}
-	must(t, "close the receiver", receiver.Close(t.Context()))
+	adaptersKill(t, client, bodies)
 
 	for _, want := range []int{3, 0} {
 		if n, err := sender.DrainUndeliverable(t.Context(), "deliveries", service.DeadLetter); err != nil || n != want {
@@ -69,4 +60,35 @@ func TestAdaptersUndeliverableDeadLetters(t *testing.T) {
 	if len(found) != 3 {
 		t.Errorf("kept are %v", found)
 	}
+}
+
+// Ensure that a dead letter which can't be kept fails as what kept it from that was
+// judged, and stays.
+func TestAdaptersUndeliverableKeepsTheKindOfAFailure(t *testing.T) {
+	sender, client := adaptersQueues(t)
+	adaptersKill(t, client, map[string]azservicebus.AMQPAnnotatedMessageBody{"number": {Value: int64(7)}})
+	n, err := sender.DrainUndeliverable(t.Context(), "deliveries", func(context.Context, quarantine.Received) error {
+		return failure.New(failure.Permanent, "keep", "", nil)
+	})
+	if n != 0 || failure.KindOf(err) != failure.Permanent {
+		t.Errorf("drained %d, %v", n, err)
+	}
+}
+
+// adaptersKill sends messages and has the queue deliver them in vain, until they are
+// dead letters.
+func adaptersKill(t *testing.T, client *azservicebus.Client, bodies map[string]azservicebus.AMQPAnnotatedMessageBody) {
+	t.Helper()
+	plain, err := client.NewSender("deliveries", nil)
+	must(t, "open the sender", err)
+	for id, body := range bodies {
+		m := &azservicebus.AMQPAnnotatedMessage{Body: body, Properties: &azservicebus.AMQPAnnotatedMessageProperties{MessageID: id}}
+		must(t, "send "+id, plain.SendAMQPAnnotatedMessage(t.Context(), m, nil))
+	}
+	receiver, err := client.NewReceiverForQueue("deliveries", nil)
+	must(t, "open the queue", err)
+	for range 10 * len(bodies) {
+		must(t, "abandon", receiver.AbandonMessage(t.Context(), receiveOne(t, receiver), nil))
+	}
+	must(t, "close the receiver", receiver.Close(t.Context()))
 }
