@@ -150,7 +150,7 @@ func (d *Definition) fail(p *Progress, cause Cause, reason string, t Turn) error
 // of which nothing is known yet all stages. So such a run needs no save between
 // them as long as all goes well (ADR 28).
 func (d *Definition) start(p *Progress, t Turn) {
-	ahead := t.Ahead && d.untried(p, t)
+	ahead := t.Ahead && p.untried(t.Due)
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		now := d.ready(p, s)
@@ -167,20 +167,12 @@ func (d *Definition) start(p *Progress, t Turn) {
 	}
 }
 
-// untried reports whether no step can have had an effect, all may be called, and
-// nobody wishes for anything but that. A changed transaction is another matter:
-// the services hold what an earlier revision asked for.
-func (d *Definition) untried(p *Progress, t Turn) bool {
-	if p.Revision > 1 {
-		return false
-	}
-	for i := range p.Steps {
-		if s := &p.Steps[i]; s.State != StepPending || s.Effect != EffectNo || t.Due.Before(s.NotBefore.Time) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(p.Operations, func(op OperationRecord) bool {
-		return op.State == OperationPending && op.Kind != OperationStart
+// untried reports whether no step can have had an effect, and all may be called. A
+// changed transaction, such as one whose wish was there before its start, is another
+// matter: the services may hold what an earlier revision asked for.
+func (p *Progress) untried(due time.Time) bool {
+	return p.Revision == 1 && !slices.ContainsFunc(p.Steps, func(s StepProgress) bool {
+		return s.State != StepPending || s.Effect != EffectNo || due.Before(s.NotBefore.Time)
 	})
 }
 

@@ -59,7 +59,7 @@ var engines = []mutant.Mutant{
 	{
 		Name: "call-behind-the-lease", Breaks: "Calls start that may end after the lease.",
 		File:   "shared/engine/call.go",
-		Before: "end := earliest(s.r.Now().Add(b.StepTimeout), s.deadline, s.p.Lease.Until.Add(-LeaseMargin))", After: "end := earliest(s.r.Now().Add(b.StepTimeout), s.deadline)",
+		Before: "end := earliest(f.Began.Add(b.StepTimeout), s.deadline, s.p.Lease.Until.Add(-LeaseMargin))", After: "end := earliest(f.Began.Add(b.StepTimeout), s.deadline)",
 		Tests: in("./shared/engine"),
 	},
 	{
