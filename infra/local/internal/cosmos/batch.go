@@ -113,7 +113,7 @@ func batchResponse(c *call, k *container, partition string, operations int, writ
 func batchResult(c *call, o outcome) (sql.Value, error) {
 	fields := []sql.Field{integer("statusCode", int64(o.status)), number("requestCharge", o.charge)}
 	if o.item != nil {
-		fields = append(fields, text("eTag", o.item.etag))
+		fields = append(fields, text("eTag", o.item.etag()))
 		if c.wantsContent() {
 			v, err := sql.Decode(o.text)
 			if err != nil {

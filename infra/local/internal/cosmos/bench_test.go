@@ -1,7 +1,9 @@
 package cosmos
 
 import (
+	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -45,4 +47,56 @@ func BenchmarkItem(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkKept keeps documents of 1 KiB on disk, like those of transactions that have
+// ended, and reports how much memory each takes: as they come, and after a restart.
+//
+//	go test -run '^$' -bench Kept -benchtime 20000x ./infra/local/internal/cosmos
+func BenchmarkKept(b *testing.B) {
+	const ended = `{"id":"c","partitionKey":{"paths":["/id"],"kind":"Hash","version":2},"indexingPolicy":{` +
+		`"includedPaths":[{"path":"/outbox/at/?"},{"path":"/state/?"},{"path":"/wakeAt/?"}],"excludedPaths":[{"path":"/*"}]}}`
+	dir, text := b.TempDir(), strings.Repeat("x", 1024)
+	now, before := time.Now(), heap()
+	serve := func(use func(*Server)) {
+		disk, err := store.OpenDisk(dir, store.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s, err := New(Config{Now: func() time.Time { return now }}, disk)
+		if err != nil {
+			b.Fatal(err)
+		}
+		use(s)
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		if err := disk.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	serve(func(s *Server) {
+		create := func(path, body string, headers ...string) {
+			if w := ask(s, now, http.MethodPost, path, body, headers...); w.Code != http.StatusCreated {
+				b.Fatalf("%s: status %d, %s", path, w.Code, w.Body)
+			}
+		}
+		create("/dbs", `{"id":"d"}`)
+		create("/dbs/d/colls", ended)
+		b.ResetTimer()
+		for n := range b.N {
+			id := fmt.Sprintf("m1.k.0198f3c27d5e70008000%012d.0123456789abcdef", n)
+			create("/dbs/d/colls/c/docs", fmt.Sprintf(`{"id":%q,"state":"Completed","text":%q}`, id, text), "x-ms-documentdb-partitionkey", fmt.Sprintf(`[%q]`, id))
+		}
+		b.StopTimer()
+		b.ReportMetric(float64(heap()-before)/float64(b.N), "heap-B/op")
+	})
+	serve(func(s *Server) { b.ReportMetric(float64(heap()-before)/float64(b.N), "restarted-heap-B/op") })
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -62,7 +62,7 @@ func newContainer(d *database, id string, number uint32, ranges int, s *settings
 	c.current.Store(s)
 	c.indexed = indexedPaths(s.properties)
 	for i := range ranges {
-		c.ranges = append(c.ranges, newKeyRange(i, len(c.indexed)))
+		c.ranges = append(c.ranges, newKeyRange(i, len(c.indexed), c.grouped()))
 		c.bounds = append(c.bounds, bound(i, ranges))
 	}
 	return c
@@ -98,9 +98,8 @@ func (c *container) rangeOf(partition string) *keyRange {
 	return c.ranges[i]
 }
 
-// grouped reports whether the indexes are divided by partition, for queries of one
-// partition. Where each item is a partition of its own they are for those of a
-// whole range.
+// grouped reports whether a partition can have more than one item. Where it can't,
+// indexes are for queries of a whole range.
 func (c *container) grouped() bool { return !slices.Equal(c.path, []string{"id"}) }
 
 // rangeByID finds a range by what clients send to address it: its id, or the

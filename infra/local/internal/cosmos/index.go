@@ -10,20 +10,17 @@ import (
 )
 
 // A pathIndex has the items of a range that have a value at a path, in the order
-// of their groups, these values and their creation. It spares queries to read
-// what they don't want; the results are the same without.
-type pathIndex = btree.BTreeG[indexEntry]
+// of these values and their creation; where it is grouped, in that order within each
+// partition, for queries of one. It spares queries to read what they don't want; the
+// results are the same without.
+type pathIndex = btree.BTreeG[*item]
 
-type indexEntry struct {
-	group    string // see container.group
-	value    sql.Value
-	sequence uint64
-	item     *item
-}
-
-func newPathIndex() *pathIndex {
-	return btree.NewBTreeGOptions(func(a, b indexEntry) bool {
-		return cmp.Or(cmp.Compare(a.group, b.group), sql.Compare(a.value, b.value), cmp.Compare(a.sequence, b.sequence)) < 0
+func newPathIndex(path int, grouped bool) *pathIndex {
+	return btree.NewBTreeGOptions(func(a, b *item) bool {
+		if grouped && a.key.partition != b.key.partition {
+			return a.key.partition < b.key.partition
+		}
+		return cmp.Or(sql.Compare(a.terms[path], b.terms[path]), cmp.Compare(a.sequence, b.sequence)) < 0
 	}, btree.Options{NoLocks: true})
 }
 
@@ -46,10 +43,10 @@ func (r *keyRange) list(i *item, add bool) {
 		if value.Kind() == sql.Undefined {
 			continue
 		}
-		if e := (indexEntry{i.group, value, i.sequence, i}); add {
-			r.indexes[n].Set(e)
+		if add {
+			r.indexes[n].Set(i)
 		} else {
-			r.indexes[n].Delete(e)
+			r.indexes[n].Delete(i)
 		}
 	}
 }
@@ -78,21 +75,21 @@ func (sc *scan) candidates(r *keyRange, behind place, n int) (found []candidate)
 		}
 		return found
 	}
-	group := ""
-	if sc.container.grouped() {
-		group = sc.partition
-	}
+	grouped := sc.container.grouped()
 	for k := behind.span; k < len(sc.spans) && len(found) < n; k++ {
-		span, first := sc.spans[k], indexEntry{group: group, value: sc.spans[k].Low()}
+		span := sc.spans[k]
+		first := &item{key: itemKey{partition: sc.partition}, terms: make([]sql.Value, len(r.indexes))}
+		first.terms[span.Path] = span.Low()
 		if k == behind.span && behind.value.Kind() != sql.Undefined {
-			first.value, first.sequence = behind.value, behind.sequence+1
+			first.terms[span.Path], first.sequence = behind.value, behind.sequence+1
 		}
-		r.indexes[span.Path].Ascend(first, func(e indexEntry) bool {
-			if e.group != group || span.Ends(e.value) {
+		r.indexes[span.Path].Ascend(first, func(i *item) bool {
+			value := i.terms[span.Path]
+			if grouped && i.key.partition != sc.partition || span.Ends(value) {
 				return false
 			}
-			if span.Contains(e.value) && !e.item.isIn(sc.spans[:k]) {
-				found = append(found, candidate{e.item, place{k, e.value, e.sequence}})
+			if span.Contains(value) && !i.isIn(sc.spans[:k]) {
+				found = append(found, candidate{i, place{k, value, i.sequence}})
 			}
 			return len(found) < n
 		})

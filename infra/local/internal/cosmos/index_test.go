@@ -126,3 +126,17 @@ func TestIndexPagesOfOneValue(t *testing.T) {
 		}
 	}
 }
+
+// Ensure that a query finds the item that is a partition of its own, once, and
+// nothing in a partition that can have none.
+func TestQueryOfSoleItem(t *testing.T) {
+	f := newFixture(t, indexedByID)
+	for i := range 3 {
+		f.want(f.item("POST", "", fmt.Sprintf(`{"id":"%d","n":1}`, i), "x-ms-documentdb-partitionkey", fmt.Sprintf(`["%d"]`, i)), http.StatusCreated)
+	}
+	for partition, want := range map[string][]string{`["1"]`: {`"1"`}, `["7"]`: nil, `[null]`: nil, `[1]`: nil} {
+		if got, _ := f.results("SELECT VALUE c.id FROM c", partition, 1); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", partition, got, want)
+		}
+	}
+}

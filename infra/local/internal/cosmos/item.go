@@ -24,11 +24,10 @@ const (
 type item struct {
 	key      itemKey
 	sequence uint64 // its place in the container's order of creation
-	etag     string
+	version  uuid.UUID
 	modified int64                  // Unix seconds, the _ts
 	ttl      int64                  // seconds; 0: not given, -1: never
 	size     int                    // of the text
-	group    string                 // in the indexes
 	terms    []sql.Value            // at the container's indexed paths
 	commit   atomic.Pointer[commit] // of the write that made this version; nil when that is done
 }
@@ -89,8 +88,8 @@ func checkDraft(c *container, v sql.Value) (draft, error) {
 		return d, errPartitionKeyMismatch()
 	}
 	d.key.partition = partition
-	if _, rest, found := strings.Cut(partition, d.key.id); found && len(rest) == 1 {
-		d.key.id = partition[1 : len(partition)-1] // one text in memory for both
+	if sole := soleID(partition); sole == d.key.id {
+		d.key.id = sole // one text in memory for both
 	} else {
 		d.key.id = strings.Clone(d.key.id)
 	}
@@ -115,12 +114,12 @@ const ownProperties = 256
 
 // store makes the version of the item that the draft becomes, and its text.
 func (d draft) store(c *container, sequence uint64, now int64) (*item, []byte, error) {
-	etag := newETag()
+	version := uuid.New()
 	rid := itemRID(c.database.number, c.number, sequence)
 	v := d.value.WithFields(
 		text("_rid", rid),
 		text("_self", c.selfLink()+"docs/"+rid+"/"),
-		text("_etag", etag),
+		text("_etag", etag(version)),
 		text("_attachments", "attachments/"),
 		integer("_ts", now),
 	)
@@ -128,14 +127,11 @@ func (d draft) store(c *container, sequence uint64, now int64) (*item, []byte, e
 	if len(text) > maxItemBytes {
 		return nil, nil, errTooLarge()
 	}
-	return d.item(c, sequence, etag, now, len(text)), text, nil
+	return d.item(c, sequence, version, now, len(text)), text, nil
 }
 
-func (d draft) item(c *container, sequence uint64, etag string, modified int64, size int) *item {
-	i := &item{key: d.key, sequence: sequence, etag: etag, modified: modified, ttl: d.ttl, size: size}
-	if c.grouped() {
-		i.group = d.key.partition
-	}
+func (d draft) item(c *container, sequence uint64, version uuid.UUID, modified int64, size int) *item {
+	i := &item{key: d.key, sequence: sequence, version: version, modified: modified, ttl: d.ttl, size: size}
 	if len(c.indexed) > 0 {
 		i.terms = make([]sql.Value, len(c.indexed))
 	}
@@ -157,12 +153,20 @@ func loadItem(c *container, sequence uint64, text []byte) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
+	version, err := uuid.Parse(strings.Trim(v.Member("_etag").Text(), `"`))
+	if err != nil {
+		return nil, err
+	}
 	modified, _ := v.Member("_ts").Integer()
-	return d.item(c, sequence, strings.Clone(v.Member("_etag").Text()), modified, len(text)), nil
+	return d.item(c, sequence, version, modified, len(text)), nil
 }
 
-// newETag makes the tag of a new version, in the quotes that are part of it.
-func newETag() string { return strconv.Quote(uuid.NewString()) }
+func (i *item) etag() string { return etag(i.version) }
+
+// etag is the tag of a version, in the quotes that are part of it.
+func etag(version uuid.UUID) string { return strconv.Quote(version.String()) }
+
+func newETag() string { return etag(uuid.New()) }
 
 // A condition is what If-Match and If-None-Match of a request say.
 type condition struct{ match, noneMatch string }

@@ -85,10 +85,10 @@ func (s *Server) readItem(c *call) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if conditionOf(c.Header).unchanged(i.etag) {
-		return newResponse(http.StatusNotModified, nil).tag(i.etag).charge(1).session(r.index, writes), nil
+	if conditionOf(c.Header).unchanged(i.etag()) {
+		return newResponse(http.StatusNotModified, nil).tag(i.etag()).charge(1).session(r.index, writes), nil
 	}
-	return newResponse(http.StatusOK, text).tag(i.etag).charge(readCharge(i.size)).session(r.index, writes), nil
+	return newResponse(http.StatusOK, text).tag(i.etag()).charge(readCharge(i.size)).session(r.index, writes), nil
 }
 
 // itemScope finds the container of a call on an item and the partition that its
@@ -122,7 +122,7 @@ func (s *Server) executeOne(c *call, k *container, partition string, op operatio
 	}
 	answer := newResponse(o.status, nil)
 	if o.item != nil {
-		answer.tag(o.item.etag)
+		answer.tag(o.item.etag())
 		if c.wantsContent() {
 			answer.body = o.text
 		}

@@ -17,7 +17,7 @@ type keyRange struct {
 	closed     bool // the container was deleted
 	items      map[itemKey]*item
 	order      *btree.BTreeG[*item] // by sequence
-	partitions map[string][]*item   // by encoded partition key, each by sequence
+	partitions map[string][]*item   // by encoded partition key, each by sequence; nil where each item is one
 	indexes    []*pathIndex         // of the container's indexed paths
 	writes     int64                // the logical sequence number
 	last       *commit              // of the latest write
@@ -29,15 +29,17 @@ type state struct {
 	last   *commit
 }
 
-func newKeyRange(index, indexes int) *keyRange {
+func newKeyRange(index, indexes int, grouped bool) *keyRange {
 	r := &keyRange{
-		index:      index,
-		items:      make(map[itemKey]*item),
-		order:      btree.NewBTreeGOptions(func(a, b *item) bool { return a.sequence < b.sequence }, btree.Options{NoLocks: true}),
-		partitions: make(map[string][]*item),
+		index: index,
+		items: make(map[itemKey]*item),
+		order: btree.NewBTreeGOptions(func(a, b *item) bool { return a.sequence < b.sequence }, btree.Options{NoLocks: true}),
 	}
-	for range indexes {
-		r.indexes = append(r.indexes, newPathIndex())
+	if grouped {
+		r.partitions = make(map[string][]*item)
+	}
+	for path := range indexes {
+		r.indexes = append(r.indexes, newPathIndex(path, grouped))
 	}
 	return r
 }
@@ -49,6 +51,9 @@ func (r *keyRange) put(i *item) {
 		r.list(before, false)
 	}
 	r.list(i, true)
+	if r.partitions == nil {
+		return
+	}
 	partition := r.partitions[i.key.partition]
 	at, found := slices.BinarySearchFunc(partition, i.sequence, bySequence)
 	if found {
@@ -65,7 +70,7 @@ func (r *keyRange) remove(i *item) {
 	r.list(i, false)
 	partition := r.partitions[i.key.partition]
 	at, found := slices.BinarySearchFunc(partition, i.sequence, bySequence)
-	if !found {
+	if !found { // or there are no partitions
 		return
 	}
 	if len(partition) == 1 {
@@ -81,6 +86,12 @@ func bySequence(i *item, sequence uint64) int { return cmp.Compare(i.sequence, s
 // with an empty partition, of the whole range. The items may have expired. r.mu is
 // held.
 func (r *keyRange) after(partition string, sequence uint64, n int) (found []*item) {
+	if partition != "" && r.partitions == nil {
+		if i := r.items[itemKey{partition, soleID(partition)}]; i != nil && i.sequence > sequence {
+			found = append(found, i)
+		}
+		return found
+	}
 	if partition != "" {
 		all := r.partitions[partition]
 		i, _ := slices.BinarySearchFunc(all, sequence+1, bySequence)

@@ -41,6 +41,10 @@ func encodePartitionKey(v sql.Value) (string, bool) {
 	return "", false
 }
 
+// soleID is the id of the only item that a partition can have where the id is the
+// partition key; it shares the key's memory.
+func soleID(partition string) string { return strings.TrimSuffix(partition[1:], "\xff") }
+
 // headerPartitionKey reads the x-ms-documentdb-partitionkey header: a JSON array
 // with one value, where {} stands for a document without one (Microsoft Learn,
 // "Common Azure Cosmos DB REST request headers"). It is false when there is no

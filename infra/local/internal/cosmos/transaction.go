@@ -169,7 +169,7 @@ func (t *transaction) apply(op operation) outcome {
 	if existing == nil { // Upsert: the condition is on an item that exists
 		return t.write(op.draft, nil, http.StatusCreated)
 	}
-	if err := op.condition.checkWrite(existing.etag); err != nil {
+	if err := op.condition.checkWrite(existing.etag()); err != nil {
 		return outcome{err: err, charge: 1.24}
 	}
 	switch op.kind {
