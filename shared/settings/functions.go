@@ -27,23 +27,6 @@ const maxFunctions = 100
 // uses says which connections a function needs.
 type uses struct{ eventHubs, serviceBus, cosmosDB bool }
 
-// String names them.
-func (u uses) String() string {
-	var names []string
-	for _, c := range []struct {
-		used bool
-		kind connectionKind
-	}{{u.eventHubs, connectionKinds.eventHubs}, {u.serviceBus, connectionKinds.serviceBus}, {u.cosmosDB, connectionKinds.cosmosDB}} {
-		if c.used {
-			names = append(names, c.kind.name)
-		}
-	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
-
 var (
 	usesAll     = uses{eventHubs: true, serviceBus: true, cosmosDB: true}
 	usesQueues  = uses{serviceBus: true, cosmosDB: true}

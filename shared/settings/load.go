@@ -46,12 +46,12 @@ func Load(b business.Business, getenv func(string) string) (Settings, error) {
 	}
 	backends := backendsAt(getenv("WEBSITE_HOSTNAME"))
 	seen := map[string]bool{}
-	for _, v := range variables(b) {
-		if seen[v.name] { // one value would mean two things
-			note(fmt.Errorf("%s: there are two settings of this name; give that of the business another", v.name))
+	for _, v := range s.variables(b) {
+		if seen[v.Name] { // one value would mean two things
+			note(fmt.Errorf("%s: there are two settings of this name; give that of the business another", v.Name))
 		}
-		seen[v.name] = true
-		note(v.load(&s, getenv, backends))
+		seen[v.Name] = true
+		note(v.load(getenv, backends))
 	}
 	if len(errs) == 0 { // rules between values that could not be read say nothing
 		for _, rule := range s.Rules(b) {
@@ -82,26 +82,26 @@ func (s *Settings) loadPort(getenv func(string) string) error {
 	return fmt.Errorf("%s: is not set; the Functions host sets it when it starts the handler", ports[0])
 }
 
-func (v variable) load(s *Settings, getenv func(string) string, backends string) error {
-	value := getenv(v.name)
+func (v Variable) load(getenv func(string) string, backends string) error {
+	value := getenv(v.Name)
 	if value == "" {
-		value = v.preset
+		value = v.Default
 	}
 	if value == "" && v.isBackend() {
 		if backends == "" {
-			return fmt.Errorf("%s: is not set, and there is no WEBSITE_HOSTNAME to make it from; allowed: %s", v.name, v.allowed)
+			return fmt.Errorf("%s: is not set, and there is no WEBSITE_HOSTNAME to make it from; allowed: %s", v.Name, v.Allowed)
 		}
 		value = backends
 	}
-	if err := v.set(s, value); err != nil {
-		return fmt.Errorf("%s: %q %w; allowed: %s", v.name, value, err, v.allowed)
+	if err := v.set(value); err != nil {
+		return fmt.Errorf("%s: %q %w; allowed: %s", v.Name, value, err, v.Allowed)
 	}
 	return nil
 }
 
 // isBackend reports whether the default comes from WEBSITE_HOSTNAME.
-func (v variable) isBackend() bool {
-	return strings.HasPrefix(v.name, "BACKEND_") && strings.HasSuffix(v.name, "_URL")
+func (v Variable) isBackend() bool {
+	return strings.HasPrefix(v.Name, "BACKEND_") && strings.HasSuffix(v.Name, "_URL")
 }
 
 // backendsAt returns the URL of this app's own functions: plain HTTP on this

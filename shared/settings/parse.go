@@ -17,28 +17,28 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
-// parser reads one variable into the settings. allowed says in words what it
-// takes; the error of set need not repeat that.
+// parser reads one variable into a field of the settings. Allowed says in words what
+// it takes; the error of set need not repeat that.
 type parser struct {
-	allowed string
-	set     func(*Settings, string) error
+	Allowed string
+	set     func(value string) error
 }
 
 var errRange = errors.New("is out of range")
 
-func text(field func(*Settings) *string, pattern, allowed string) parser {
+func text(field *string, pattern, allowed string) parser {
 	re := regexp.MustCompile(`^(?:` + pattern + `)$`)
-	return parser{allowed, func(s *Settings, value string) error {
+	return parser{allowed, func(value string) error {
 		if !re.MatchString(value) {
 			return errors.New("does not fit")
 		}
-		*field(s) = value
+		*field = value
 		return nil
 	}}
 }
 
-func whole(field func(*Settings) *int, from, to int) parser {
-	return parser{fmt.Sprintf("a whole number from %d to %d", from, to), func(s *Settings, value string) error {
+func whole(field *int, from, to int) parser {
+	return parser{fmt.Sprintf("a whole number from %d to %d", from, to), func(value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil {
 			return errors.New("is not a whole number")
@@ -46,30 +46,30 @@ func whole(field func(*Settings) *int, from, to int) parser {
 		if n < from || n > to {
 			return errRange
 		}
-		*field(s) = n
+		*field = n
 		return nil
 	}}
 }
 
-func decimal(field func(*Settings) *float64, from, to float64) parser {
-	return parser{fmt.Sprintf("a number from %v to %v", from, to), func(s *Settings, value string) error {
+func decimal(field *float64, from, to float64) parser {
+	return parser{fmt.Sprintf("a number from %v to %v", from, to), func(value string) error {
 		f, err := number(value, from, to)
 		if err != nil {
 			return err
 		}
-		*field(s) = f
+		*field = f
 		return nil
 	}}
 }
 
 // span reads a number of units; the unit is in the variable's name.
-func span(field func(*Settings) *time.Duration, unit time.Duration, from, to float64) parser {
-	return parser{fmt.Sprintf("a number from %v to %v", from, to), func(s *Settings, value string) error {
+func span(field *time.Duration, unit time.Duration, from, to float64) parser {
+	return parser{fmt.Sprintf("a number from %v to %v", from, to), func(value string) error {
 		f, err := number(value, from, to)
 		if err != nil {
 			return err
 		}
-		*field(s) = time.Duration(math.Round(f * float64(unit)))
+		*field = time.Duration(math.Round(f * float64(unit)))
 		return nil
 	}}
 }
@@ -86,14 +86,11 @@ func number(value string, from, to float64) (float64, error) {
 }
 
 // backendAddress reads where a backend is.
-func backendAddress(backend string) parser {
-	return parser{"a URL with http or https, without query", func(s *Settings, value string) error {
+func (s *Settings) backendAddress(backend string) parser {
+	return parser{"a URL with http or https, without query", func(value string) error {
 		u, err := url.Parse(value)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 			return errors.New("is not such a URL")
-		}
-		if s.Backends.URLs == nil {
-			s.Backends.URLs = map[string]string{}
 		}
 		s.Backends.URLs[backend] = strings.TrimRight(value, "/")
 		return nil
@@ -101,42 +98,38 @@ func backendAddress(backend string) parser {
 }
 
 // ofBusiness reads a setting of the business.
-func ofBusiness(b business.Setting) parser {
+func (s *Settings) ofBusiness(b business.Setting) parser {
 	switch b.Kind {
 	case business.Whole:
-		return among(b.Name, func(field func(*Settings) *int) parser { return whole(field, int(b.Min), int(b.Max)) })
+		return among(s, b.Name, func(field *int) parser { return whole(field, int(b.Min), int(b.Max)) })
 	case business.Decimal:
-		return among(b.Name, func(field func(*Settings) *float64) parser { return decimal(field, b.Min, b.Max) })
+		return among(s, b.Name, func(field *float64) parser { return decimal(field, b.Min, b.Max) })
 	case business.Span:
-		return among(b.Name, func(field func(*Settings) *time.Duration) parser { return span(field, b.Unit, b.Min, b.Max) })
+		return among(s, b.Name, func(field *time.Duration) parser { return span(field, b.Unit, b.Min, b.Max) })
 	case business.Secret:
-		return among(b.Name, secret)
+		return among(s, b.Name, secret)
 	case business.URL:
-		return among(b.Name, safe)
+		return among(s, b.Name, safe)
 	}
-	return among(b.Name, func(field func(*Settings) *string) parser { return text(field, `[^\x00]*`, "a text, or nothing") })
+	return among(s, b.Name, func(field *string) parser { return text(field, `[^\x00]*`, "a text, or nothing") })
 }
 
 // among is a parser whose value is put among those of the business.
-func among[T any](name string, of func(field func(*Settings) *T) parser) parser {
-	return parser{of(nil).allowed, func(s *Settings, value string) error {
-		var read T
-		if err := of(func(*Settings) *T { return &read }).set(s, value); err != nil {
-			return err
-		}
-		if s.Business == nil {
-			s.Business = business.Values{}
-		}
-		s.Business[name] = read
-		return nil
+func among[T any](s *Settings, name string, of func(field *T) parser) parser {
+	field := new(T)
+	p := of(field)
+	return parser{p.Allowed, func(value string) error {
+		err := p.set(value)
+		s.Business[name] = *field
+		return err
 	}}
 }
 
 // safe reads a URL that nobody on the way may read or change: something leaves
 // the system to it, or keys come from it. A key in it would show in logs, so
 // that there is no query.
-func safe(field func(*Settings) *string) parser {
-	return parser{"a URL with https, or with http to this machine, without query; or nothing", func(s *Settings, value string) error {
+func safe(field *string) parser {
+	return parser{"a URL with https, or with http to this machine, without query; or nothing", func(value string) error {
 		if value == "" {
 			return nil
 		}
@@ -147,81 +140,81 @@ func safe(field func(*Settings) *string) parser {
 		if !auth.SafeAddress(u) {
 			return errors.New("is not protected by TLS")
 		}
-		*field(s) = value
+		*field = value
 		return nil
 	}}
 }
 
 // reference reads a URI reference (RFC 3986, section 4.1).
-func reference(field func(*Settings) *string) parser {
-	return parser{"a URI reference", func(s *Settings, value string) error {
+func reference(field *string) parser {
+	return parser{"a URI reference", func(value string) error {
 		if _, err := url.Parse(value); err != nil || strings.ContainsFunc(value, unicode.IsSpace) {
 			return errors.New("is not one")
 		}
-		*field(s) = value
+		*field = value
 		return nil
 	}}
 }
 
-func secret(field func(*Settings) *Secret) parser {
-	return parser{"a secret, or nothing", func(s *Settings, value string) error {
-		*field(s) = NewSecret(value)
+func secret(field *Secret) parser {
+	return parser{"a secret, or nothing", func(value string) error {
+		*field = NewSecret(value)
 		return nil
 	}}
 }
 
-func level(field func(*Settings) *slog.Level) parser {
-	return parser{"debug, info, warn or error", func(s *Settings, value string) error {
+func level(field *slog.Level) parser {
+	return parser{"debug, info, warn or error", func(value string) error {
 		switch strings.ToLower(value) {
 		case "debug", "info", "warn", "error":
-			return field(s).UnmarshalText([]byte(value))
+			return field.UnmarshalText([]byte(value))
 		}
 		return errors.New("is not a level")
 	}}
 }
 
 // choice reads one of some values.
-func choice[T ~string](field func(*Settings) *T, values ...T) parser {
+func choice[T ~string](field *T, values ...T) parser {
 	names := make([]string, len(values))
 	for i, v := range values {
 		names[i] = string(v)
 	}
-	return parser{"one of " + strings.Join(names, ", "), func(s *Settings, value string) error {
+	return parser{"one of " + strings.Join(names, ", "), func(value string) error {
 		if !slices.Contains(names, value) {
 			return errors.New("is none of them")
 		}
-		*field(s) = T(value)
+		*field = T(value)
 		return nil
 	}}
 }
 
 // accountClaim reads the name of a claim. To bind nothing must be said in a word.
-func accountClaim(field func(*Settings) *string) parser {
+func accountClaim(field *string) parser {
 	name := regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,200}$`)
-	return parser{"a claim's name, or none", func(s *Settings, value string) error {
+	return parser{"a claim's name, or none", func(value string) error {
 		if !name.MatchString(value) {
 			return errors.New("is not a claim's name")
 		}
-		if *field(s) = value; value == "none" {
-			*field(s) = ""
+		if *field = value; value == "none" {
+			*field = ""
 		}
 		return nil
 	}}
 }
 
-func truth(field func(*Settings) *bool) parser {
-	return parser{"true or false", func(s *Settings, value string) error {
+func truth(field *bool) parser {
+	return parser{"true or false", func(value string) error {
 		if value != "true" && value != "false" {
 			return errors.New("is neither")
 		}
-		*field(s) = value == "true"
+		*field = value == "true"
 		return nil
 	}}
 }
 
 // list reads values with commas between them.
-func list(field func(*Settings) *[]string) parser {
-	return parser{"values separated by commas, or nothing", func(s *Settings, value string) error {
+func list(field *[]string) parser {
+	return parser{"values separated by commas, or nothing", func(value string) error {
 		var values []string
 		for v := range strings.SplitSeq(value, ",") {
 			if v = strings.TrimSpace(v); v != "" {
@@ -230,7 +223,7 @@ func list(field func(*Settings) *[]string) parser {
 				return errors.New("has an empty value")
 			}
 		}
-		*field(s) = values
+		*field = values
 		return nil
 	}}
 }

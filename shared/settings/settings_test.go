@@ -338,23 +338,6 @@ func TestHostJSON(t *testing.T) {
 	}
 }
 
-// TestDocument holds docs/settings.md to the table. UPDATE=1 writes it.
-func TestDocument(t *testing.T) {
-	const path = "../../docs/settings.md"
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(settings.Markdown(chosen.Business())), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	have, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(settings.Markdown(chosen.Business()), string(have)); diff != "" {
-		t.Errorf("run UPDATE=1 go test ./shared/settings (-want +got):\n%s", diff)
-	}
-}
-
 // TestTimeOfAStepsCall expects that the start names the step whose call outlasts an
 // open breaker.
 func TestTimeOfAStepsCall(t *testing.T) {

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -9,11 +8,11 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
-// variable is one environment variable.
-type variable struct {
-	name    string
-	preset  string // the default; "" if it is computed or there is none
-	meaning string
+// Variable is one environment variable.
+type Variable struct {
+	Name    string
+	Default string // "" if it is computed or there is none
+	Meaning string
 	parser
 }
 
@@ -29,18 +28,22 @@ const (
 	ncrontab     = `\S+( \S+){5}`
 )
 
-// variables are all of them but the connections and the port, in the order of
+// Variables are all of them but the connections and the port, in the order of
 // docs/settings.md: the system's own, and among them those of its business.
-func variables(b business.Business) []variable {
-	all := slices.Clone(entities)
+func Variables(b business.Business) []Variable { return new(Settings).variables(b) }
+
+// variables are those that are read into s, which is new.
+func (s *Settings) variables(b business.Business) []Variable {
+	s.Backends.URLs, s.Business = map[string]string{}, business.Values{}
+	all := s.entities()
 	for _, backend := range b.Backends {
-		all = append(all, variable{BackendVariable(backend.Name), "", "where the backend " + backend.Name + " is", backendAddress(backend.Name)})
+		all = append(all, Variable{BackendVariable(backend.Name), "", "where the backend " + backend.Name + " is", s.backendAddress(backend.Name)})
 	}
-	all = append(all, calls...)
+	all = append(all, s.calls()...)
 	for _, setting := range b.Settings {
-		all = append(all, variable{setting.Name, setting.Default, setting.Text, ofBusiness(setting)})
+		all = append(all, Variable{setting.Name, setting.Default, setting.Text, s.ofBusiness(setting)})
 	}
-	return slices.Concat(all, notices(b.Name), others)
+	return slices.Concat(all, s.notices(b.Name), s.others())
 }
 
 // BackendVariable names the variable that says where a backend is.
@@ -49,148 +52,130 @@ func BackendVariable(name string) string {
 }
 
 // entities are the variables of what is outside.
-var entities = []variable{
-	{"EVENTHUB_NAME", "requests", "the event hub of the accepted requests",
-		text(func(s *Settings) *string { return &s.EventHub }, entityName, entityWords)},
-	{"EVENTHUB_CONSUMER_GROUP", "relay", "the consumer group of Relay",
-		text(func(s *Settings) *string { return &s.ConsumerGroup }, groupName, "a consumer group's name")},
-	{"TRANSACTIONS_QUEUE", "transactions", "the queue of Schedule",
-		text(func(s *Settings) *string { return &s.TransactionsQueue }, entityName, entityWords)},
-	{"COMPENSATIONS_QUEUE", "compensations", "the queue of Supervise",
-		text(func(s *Settings) *string { return &s.CompensationsQueue }, entityName, entityWords)},
-	{"NOTIFICATIONS_QUEUE", "notifications", "the queue of Notify",
-		text(func(s *Settings) *string { return &s.NotificationsQueue }, entityName, entityWords)},
-	{"COSMOSDB_DATABASE", "fabrikam", "the database of all containers",
-		text(func(s *Settings) *string { return &s.Database }, databaseName, "a database's name, without /, \\, # and ?")},
-	{"SWEEP_SCHEDULE", "*/30 * * * * *", "when Sweep looks for overdue transactions",
-		text(func(s *Settings) *string { return &s.SweepSchedule }, ncrontab, "an NCRONTAB expression of six fields")},
-	{"RELAY_QUIET_SECONDS", "120", "how long a partition must be quiet before Sweep's timer hands over the events that the trigger skipped; longer than the pauses between the trigger's attempts",
-		span(func(s *Settings) *time.Duration { return &s.RelayQuiet }, time.Second, 0.1, 86_400)},
+func (s *Settings) entities() []Variable {
+	return []Variable{
+		{"EVENTHUB_NAME", "requests", "the event hub of the accepted requests", text(&s.EventHub, entityName, entityWords)},
+		{"EVENTHUB_CONSUMER_GROUP", "relay", "the consumer group of Relay", text(&s.ConsumerGroup, groupName, "a consumer group's name")},
+		{"TRANSACTIONS_QUEUE", "transactions", "the queue of Schedule", text(&s.TransactionsQueue, entityName, entityWords)},
+		{"COMPENSATIONS_QUEUE", "compensations", "the queue of Supervise", text(&s.CompensationsQueue, entityName, entityWords)},
+		{"NOTIFICATIONS_QUEUE", "notifications", "the queue of Notify", text(&s.NotificationsQueue, entityName, entityWords)},
+		{"COSMOSDB_DATABASE", "fabrikam", "the database of all containers",
+			text(&s.Database, databaseName, "a database's name, without /, \\, # and ?")},
+		{"SWEEP_SCHEDULE", "*/30 * * * * *", "when Sweep looks for overdue transactions",
+			text(&s.SweepSchedule, ncrontab, "an NCRONTAB expression of six fields")},
+		{"RELAY_QUIET_SECONDS", "120", "how long a partition must be quiet before Sweep's timer hands over the events that the trigger skipped; longer than the pauses between the trigger's attempts",
+			span(&s.RelayQuiet, time.Second, 0.1, 86_400)},
+	}
 }
 
 // calls are those of the calls to the backends, the budgets and the writer.
-var calls = []variable{
-	{"BACKEND_KEY", "", "the function key sent with every call to a backend",
-		secret(func(s *Settings) *Secret { return &s.Backends.Key })},
-	{"BACKEND_AUDIENCE", "", "the audience of the backends: calls carry a token for it, of this app's identity; empty: no token",
-		reference(func(s *Settings) *string { return &s.Backends.Audience })},
-	{"BACKEND_CLIENT_ID", "", "the managed identity that gets this token; empty: the default chain of credentials",
-		text(func(s *Settings) *string { return &s.Backends.ClientID }, clientID, "a client id, or nothing")},
-	{"BACKEND_CONCURRENCY", "256", "how many calls to one backend may be under way in one handler",
-		whole(func(s *Settings) *int { return &s.Backends.Concurrency }, 1, 10_000)},
-	{"BREAKER_FAILURE_RATIO", "0.5", "the share of failures among the latest calls to one backend that opens its circuit breaker",
-		decimal(func(s *Settings) *float64 { return &s.Backends.Breaker.FailureRatio }, 0.01, 1)},
-	{"BREAKER_MIN_CALLS", "20", "how many calls the window must hold before a circuit breaker opens",
-		whole(func(s *Settings) *int { return &s.Backends.Breaker.MinCalls }, 1, 100_000)},
-	{"BREAKER_WINDOW_SECONDS", "10", "how far back calls count for a circuit breaker",
-		span(func(s *Settings) *time.Duration { return &s.Backends.Breaker.Window }, time.Second, 0.1, 600)},
-	{"BREAKER_DELAY_SECONDS", "10", "how long an open circuit breaker blocks all calls; up to a quarter is added at random",
-		span(func(s *Settings) *time.Duration { return &s.Backends.Breaker.Delay }, time.Second, 0.01, 600)},
-	{"BREAKER_PROBES", "3", "how many calls an open circuit breaker then lets through; it closes if all succeed",
-		whole(func(s *Settings) *int { return &s.Backends.Breaker.Probes }, 1, 1000)},
+func (s *Settings) calls() []Variable {
+	return []Variable{
+		{"BACKEND_KEY", "", "the function key sent with every call to a backend", secret(&s.Backends.Key)},
+		{"BACKEND_AUDIENCE", "", "the audience of the backends: calls carry a token for it, of this app's identity; empty: no token",
+			reference(&s.Backends.Audience)},
+		{"BACKEND_CLIENT_ID", "", "the managed identity that gets this token; empty: the default chain of credentials",
+			text(&s.Backends.ClientID, clientID, "a client id, or nothing")},
+		{"BACKEND_CONCURRENCY", "256", "how many calls to one backend may be under way in one handler",
+			whole(&s.Backends.Concurrency, 1, 10_000)},
+		{"BREAKER_FAILURE_RATIO", "0.5", "the share of failures among the latest calls to one backend that opens its circuit breaker",
+			decimal(&s.Backends.Breaker.FailureRatio, 0.01, 1)},
+		{"BREAKER_MIN_CALLS", "20", "how many calls the window must hold before a circuit breaker opens",
+			whole(&s.Backends.Breaker.MinCalls, 1, 100_000)},
+		{"BREAKER_WINDOW_SECONDS", "10", "how far back calls count for a circuit breaker",
+			span(&s.Backends.Breaker.Window, time.Second, 0.1, 600)},
+		{"BREAKER_DELAY_SECONDS", "10", "how long an open circuit breaker blocks all calls; up to a quarter is added at random",
+			span(&s.Backends.Breaker.Delay, time.Second, 0.01, 600)},
+		{"BREAKER_PROBES", "3", "how many calls an open circuit breaker then lets through; it closes if all succeed",
+			whole(&s.Backends.Breaker.Probes, 1, 1000)},
 
-	{"CALL_TIMEOUT_SECONDS", "2", "one call to a backend",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.Call }, time.Second, 0.01, 60)},
-	{"STEP_TIMEOUT_SECONDS", "10", "all attempts of one step in one invocation",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.Step }, time.Second, 0.01, 120)},
-	{"INVOCATION_TIMEOUT_SECONDS", "45", "one event; after this the handler fails the event itself",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.Invocation }, time.Second, 0.1, 240)},
-	{"MESSAGE_LOCK_SECONDS", "60", "the lock duration of the queues",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.MessageLock }, time.Second, 5, 300)},
-	{"LOCK_RENEWAL_SECONDS", "300", "how long the host renews a lock (maxAutoLockRenewalDuration in host.json)",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.LockRenewal }, time.Second, 5, 3600)},
-	{"FUNCTION_TIMEOUT_SECONDS", "300", "when the host kills the handler (functionTimeout in host.json)",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.FunctionTimeout }, time.Second, 1, 600)},
-	{"LEASE_SECONDS", "60", "a runner's hold on a transaction",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.Lease }, time.Second, 0.2, 600)},
-	// A lease is longer than that, by the rule of CALL_TIMEOUT_SECONDS.
-	{"SAVE_EVERY_MS", "500", "milliseconds that a transaction's first run may go on without a save, while all goes well (ADR 28); 0 saves after each stage",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.SaveEvery }, time.Millisecond, 0, 5000)},
-	{"LATER_MIN_SECONDS", "5", "the first delay before a step is retried later",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.LaterMin }, time.Second, 0.05, 3600)},
-	{"LATER_MAX_SECONDS", "300", "the longest delay",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.LaterMax }, time.Second, 0.1, 86_400)},
-	{"DUPLICATE_WINDOW_SECONDS", "600", "the duplicate detection window of the queues",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.DuplicateWindow }, time.Second, 20, 604_800)},
-	{"MAX_DELIVERY_COUNT", "10", "how many times a message may be received before it is dead-lettered",
-		whole(func(s *Settings) *int { return &s.Budgets.MaxDeliveryCount }, 2, 2000)},
-	{"CALL_ATTEMPTS", "3", "calls of one step in one invocation; after these the step waits for a later wake",
-		whole(func(s *Settings) *int { return &s.Budgets.CallAttempts }, 1, 20)},
-	{"UNDO_ATTEMPTS", "400", "how many wakes may end with a failed undo before the transaction is Stuck; at the longest delay 400 wakes take about a day",
-		whole(func(s *Settings) *int { return &s.Budgets.UndoAttempts }, 1, 100_000)},
-	{"DEAD_LETTERS", "3", "how many times messages of one transaction may be dead-lettered, without a call's result in between, before the transaction is Stuck",
-		whole(func(s *Settings) *int { return &s.Budgets.DeadLetters }, 1, 1000)},
-	{"COMPLETE_BY_HOURS", "24", "the time limit of a transaction, from its first start",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.CompleteBy }, time.Hour, 0.001, 336)},
-	{"DOCUMENT_TTL_DAYS", "30", "how long final transactions, kept requests, tombstones and the quarantine live",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.DocumentTTL }, 24*time.Hour, 0.01, 3650)},
-	{"HUB_RETENTION_HOURS", "168", "the retention of the event hub",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.HubRetention }, time.Hour, 0.1, 2160)},
-	{"QUEUE_TTL_HOURS", "336", "the time to live of messages in the queues",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.QueueTTL }, time.Hour, 0.1, 8760)},
-	{"ACCEPT_TIMEOUT_SECONDS", "10", "how long Ingest waits for the acknowledgement of its event",
-		span(func(s *Settings) *time.Duration { return &s.Budgets.Accept }, time.Second, 0.05, 200)},
+		{"CALL_TIMEOUT_SECONDS", "2", "one call to a backend", span(&s.Budgets.Call, time.Second, 0.01, 60)},
+		{"STEP_TIMEOUT_SECONDS", "10", "all attempts of one step in one invocation", span(&s.Budgets.Step, time.Second, 0.01, 120)},
+		{"INVOCATION_TIMEOUT_SECONDS", "45", "one event; after this the handler fails the event itself",
+			span(&s.Budgets.Invocation, time.Second, 0.1, 240)},
+		{"MESSAGE_LOCK_SECONDS", "60", "the lock duration of the queues", span(&s.Budgets.MessageLock, time.Second, 5, 300)},
+		{"LOCK_RENEWAL_SECONDS", "300", "how long the host renews a lock (maxAutoLockRenewalDuration in host.json)",
+			span(&s.Budgets.LockRenewal, time.Second, 5, 3600)},
+		{"FUNCTION_TIMEOUT_SECONDS", "300", "when the host kills the handler (functionTimeout in host.json)",
+			span(&s.Budgets.FunctionTimeout, time.Second, 1, 600)},
+		{"LEASE_SECONDS", "60", "a runner's hold on a transaction", span(&s.Budgets.Lease, time.Second, 0.2, 600)},
+		// A lease is longer than that, by the rule of CALL_TIMEOUT_SECONDS.
+		{"SAVE_EVERY_MS", "500", "milliseconds that a transaction's first run may go on without a save, while all goes well (ADR 28); 0 saves after each stage",
+			span(&s.Budgets.SaveEvery, time.Millisecond, 0, 5000)},
+		{"LATER_MIN_SECONDS", "5", "the first delay before a step is retried later", span(&s.Budgets.LaterMin, time.Second, 0.05, 3600)},
+		{"LATER_MAX_SECONDS", "300", "the longest delay", span(&s.Budgets.LaterMax, time.Second, 0.1, 86_400)},
+		{"DUPLICATE_WINDOW_SECONDS", "600", "the duplicate detection window of the queues",
+			span(&s.Budgets.DuplicateWindow, time.Second, 20, 604_800)},
+		{"MAX_DELIVERY_COUNT", "10", "how many times a message may be received before it is dead-lettered",
+			whole(&s.Budgets.MaxDeliveryCount, 2, 2000)},
+		{"CALL_ATTEMPTS", "3", "calls of one step in one invocation; after these the step waits for a later wake",
+			whole(&s.Budgets.CallAttempts, 1, 20)},
+		{"UNDO_ATTEMPTS", "400", "how many wakes may end with a failed undo before the transaction is Stuck; at the longest delay 400 wakes take about a day",
+			whole(&s.Budgets.UndoAttempts, 1, 100_000)},
+		{"DEAD_LETTERS", "3", "how many times messages of one transaction may be dead-lettered, without a call's result in between, before the transaction is Stuck",
+			whole(&s.Budgets.DeadLetters, 1, 1000)},
+		{"COMPLETE_BY_HOURS", "24", "the time limit of a transaction, from its first start",
+			span(&s.Budgets.CompleteBy, time.Hour, 0.001, 336)},
+		{"DOCUMENT_TTL_DAYS", "30", "how long final transactions, kept requests, tombstones and the quarantine live",
+			span(&s.Budgets.DocumentTTL, 24*time.Hour, 0.01, 3650)},
+		{"HUB_RETENTION_HOURS", "168", "the retention of the event hub", span(&s.Budgets.HubRetention, time.Hour, 0.1, 2160)},
+		{"QUEUE_TTL_HOURS", "336", "the time to live of messages in the queues", span(&s.Budgets.QueueTTL, time.Hour, 0.1, 8760)},
+		{"ACCEPT_TIMEOUT_SECONDS", "10", "how long Ingest waits for the acknowledgement of its event",
+			span(&s.Budgets.Accept, time.Second, 0.05, 200)},
 
-	{"WRITER_BATCH_EVENTS", "500", "events after which a batch is sent",
-		whole(func(s *Settings) *int { return &s.Writer.BatchEvents }, 1, 10_000)},
-	{"WRITER_BATCH_BYTES", "262144", "bytes after which a batch is sent",
-		whole(func(s *Settings) *int { return &s.Writer.BatchBytes }, 80_000, 1_048_576)},
-	{"WRITER_LINGER_MS", "25", "milliseconds that an event waits for company at most, while others come, too",
-		span(func(s *Settings) *time.Duration { return &s.Writer.Linger }, time.Millisecond, 0, 25)},
-	{"WRITER_BUFFER_EVENTS", "5000", "how many events may wait in an instance; more are refused with 503",
-		whole(func(s *Settings) *int { return &s.Writer.BufferEvents }, 1, 1_000_000)},
+		{"WRITER_BATCH_EVENTS", "500", "events after which a batch is sent", whole(&s.Writer.BatchEvents, 1, 10_000)},
+		{"WRITER_BATCH_BYTES", "262144", "bytes after which a batch is sent", whole(&s.Writer.BatchBytes, 80_000, 1_048_576)},
+		{"WRITER_LINGER_MS", "25", "milliseconds that an event waits for company at most, while others come, too",
+			span(&s.Writer.Linger, time.Millisecond, 0, 25)},
+		{"WRITER_BUFFER_EVENTS", "5000", "how many events may wait in an instance; more are refused with 503",
+			whole(&s.Writer.BufferEvents, 1, 1_000_000)},
+	}
 }
 
 // notices are those of the news for whoever wants to hear of a business.
-func notices(business string) []variable {
-	return []variable{
+func (s *Settings) notices(business string) []Variable {
+	return []Variable{
 		{"NOTIFY_URL", "", "the address that hears of each transaction that comes to rest (docs/notifications.md); empty: no news",
-			safe(func(s *Settings) *string { return &s.Notify.URL })},
-		{"NOTIFY_SIGNING_KEY", "", "the key that signs this news: whsk_ and 32 bytes in base64",
-			secret(func(s *Settings) *Secret { return &s.Notify.Key })},
+			safe(&s.Notify.URL)},
+		{"NOTIFY_SIGNING_KEY", "", "the key that signs this news: whsk_ and 32 bytes in base64", secret(&s.Notify.Key)},
 		{"NOTIFY_SIGNING_KEY_PREVIOUS", "", "the previous key, which also signs while receivers learn the new one",
-			secret(func(s *Settings) *Secret { return &s.Notify.PreviousKey })},
-		{"NOTIFY_SOURCE", "/fabrikam/" + business, "the source of the CloudEvents",
-			reference(func(s *Settings) *string { return &s.Notify.Source })},
+			secret(&s.Notify.PreviousKey)},
+		{"NOTIFY_SOURCE", "/fabrikam/" + business, "the source of the CloudEvents", reference(&s.Notify.Source)},
 		{"NOTIFY_HOURS", "72", "the age at which a notice that nobody has taken is given up",
-			span(func(s *Settings) *time.Duration { return &s.Notify.GiveUpAfter }, time.Hour, 0.001, 8760)},
+			span(&s.Notify.GiveUpAfter, time.Hour, 0.001, 8760)},
 		{"NOTIFY_CONCURRENCY", "16", "how many calls to NOTIFY_URL may be under way in one handler",
-			whole(func(s *Settings) *int { return &s.Notify.Concurrency }, 1, 10_000)},
+			whole(&s.Notify.Concurrency, 1, 10_000)},
 	}
 }
 
 // others are who may call, and how it is watched.
-var others = []variable{
-	{"AUTH_MODE", "off", "who checks the callers: nobody (off), the host by function keys (keys), the handler by Entra ID's tokens (entra); docs/security.md",
-		choice(func(s *Settings) *AuthMode { return &s.Auth.Mode }, AuthOff, AuthKeys, AuthEntra)},
-	{"AUTH_ISSUER", "", "the issuer of the tokens; its OpenID configuration names its keys",
-		safe(func(s *Settings) *string { return &s.Auth.Issuer })},
-	{"AUTH_AUDIENCE", "", "the audiences whose tokens are accepted",
-		list(func(s *Settings) *[]string { return &s.Auth.Audiences })},
-	{"AUTH_ACCOUNT_CLAIM", "oid", "the token's claim with the accounts on which its bearer may act, a text or a list of texts; none: any account",
-		accountClaim(func(s *Settings) *string { return &s.Auth.AccountClaim })},
-	{"ID_KEYS", "", "the keys that sign minted ids, separated by commas, the current key first: each a number from 0 to 255, a dot, and 32 bytes in base64; empty, on a developer's machine only: a key for this process",
-		secret(func(s *Settings) *Secret { return &s.IDKeys })},
-	{"RATE_LIMIT_PER_SECOND", "0", "requests that one caller may send to the HTTP functions of one handler, except the backends; 0: no limit",
-		decimal(func(s *Settings) *float64 { return &s.RateLimit.PerSecond }, 0, 1_000_000)},
-	{"RATE_LIMIT_BURST", "100", "requests that one caller may send at once",
-		whole(func(s *Settings) *int { return &s.RateLimit.Burst }, 1, 1_000_000)},
+func (s *Settings) others() []Variable {
+	return []Variable{
+		{"AUTH_MODE", "off", "who checks the callers: nobody (off), the host by function keys (keys), the handler by Entra ID's tokens (entra); docs/security.md",
+			choice(&s.Auth.Mode, AuthOff, AuthKeys, AuthEntra)},
+		{"AUTH_ISSUER", "", "the issuer of the tokens; its OpenID configuration names its keys", safe(&s.Auth.Issuer)},
+		{"AUTH_AUDIENCE", "", "the audiences whose tokens are accepted", list(&s.Auth.Audiences)},
+		{"AUTH_ACCOUNT_CLAIM", "oid", "the token's claim with the accounts on which its bearer may act, a text or a list of texts; none: any account",
+			accountClaim(&s.Auth.AccountClaim)},
+		{"ID_KEYS", "", "the keys that sign minted ids, separated by commas, the current key first: each a number from 0 to 255, a dot, and 32 bytes in base64; empty, on a developer's machine only: a key for this process",
+			secret(&s.IDKeys)},
+		{"RATE_LIMIT_PER_SECOND", "0", "requests that one caller may send to the HTTP functions of one handler, except the backends; 0: no limit",
+			decimal(&s.RateLimit.PerSecond, 0, 1_000_000)},
+		{"RATE_LIMIT_BURST", "100", "requests that one caller may send at once", whole(&s.RateLimit.Burst, 1, 1_000_000)},
 
-	{"TRACE_FILE", "", "a file that collects spans as JSON lines (docs/telemetry.md)",
-		text(func(s *Settings) *string { return &s.Telemetry.TraceFile }, filePath, "a path, or nothing")},
-	{"TRACE_RATIO", "1", "the share of traces that is recorded; the trace's id decides, alike in all handlers",
-		decimal(func(s *Settings) *float64 { return &s.Telemetry.TraceRatio }, 0, 1)},
-	{"PROMETHEUS_METRICS", "false", "whether GET /metrics at the handler's own port shows the metrics, which the local host shows as /api/metrics",
-		truth(func(s *Settings) *bool { return &s.Telemetry.Prometheus })},
-	{"OTLP_AUTH_SCOPE", "", "the scope of the token that each OTLP export carries; empty: no token",
-		reference(func(s *Settings) *string { return &s.Telemetry.OTLPScope })},
-	{"OTLP_CLIENT_ID", "", "the managed identity that gets this token; empty: the default chain of credentials",
-		text(func(s *Settings) *string { return &s.Telemetry.OTLPClientID }, clientID, "a client id, or nothing")},
+		{"TRACE_FILE", "", "a file that collects spans as JSON lines (docs/telemetry.md)",
+			text(&s.Telemetry.TraceFile, filePath, "a path, or nothing")},
+		{"TRACE_RATIO", "1", "the share of traces that is recorded; the trace's id decides, alike in all handlers",
+			decimal(&s.Telemetry.TraceRatio, 0, 1)},
+		{"PROMETHEUS_METRICS", "false", "whether GET /metrics at the handler's own port shows the metrics, which the local host shows as /api/metrics",
+			truth(&s.Telemetry.Prometheus)},
+		{"OTLP_AUTH_SCOPE", "", "the scope of the token that each OTLP export carries; empty: no token", reference(&s.Telemetry.OTLPScope)},
+		{"OTLP_CLIENT_ID", "", "the managed identity that gets this token; empty: the default chain of credentials",
+			text(&s.Telemetry.OTLPClientID, clientID, "a client id, or nothing")},
 
-	{"EVENT_CONCURRENCY", "256", "events of one function that run at once in one handler",
-		whole(func(s *Settings) *int { return &s.EventConcurrency }, 1, 10_000)},
-	{"CLOCK_OFFSET_SECONDS", "0", "only for fault injection: how far the handler's clock is ahead; below 0, behind",
-		span(func(s *Settings) *time.Duration { return &s.ClockOffset }, time.Second, -4, 4)},
-	{"LOG_LEVEL", "info", "what is logged",
-		level(func(s *Settings) *slog.Level { return &s.LogLevel })},
+		{"EVENT_CONCURRENCY", "256", "events of one function that run at once in one handler", whole(&s.EventConcurrency, 1, 10_000)},
+		{"CLOCK_OFFSET_SECONDS", "0", "only for fault injection: how far the handler's clock is ahead; below 0, behind",
+			span(&s.ClockOffset, time.Second, -4, 4)},
+		{"LOG_LEVEL", "info", "what is logged", level(&s.LogLevel)},
+	}
 }

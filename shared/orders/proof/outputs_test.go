@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func takeOrders(t *testing.T) map[string]func(*testing.T) string {
 	client{t, s, &answers}.everything()
 
 	read := map[string]func(*testing.T) string{
-		"settings":  func(*testing.T) string { return settings.Markdown(orders.Business()) },
+		"settings":  settingsOfOrders,
 		"functions": func(t *testing.T) string { return files(t, filepath.Join(b.app, "*", "function.json")) },
 		"metrics": func(t *testing.T) string {
 			_, text := client{t, s, &answers}.ask(http.MethodGet, "metrics", nil)
@@ -62,6 +63,26 @@ func takeOrders(t *testing.T) map[string]func(*testing.T) string {
 		read["container "+spec.Name] = func(t *testing.T) string { return documents(t, db.Container(spec.Name)) }
 	}
 	return read
+}
+
+// settingsOfOrders returns what people read of the settings, their rules and the
+// functions.
+func settingsOfOrders(t *testing.T) string {
+	environment := map[string]string{
+		"FUNCTIONS_CUSTOMHANDLER_PORT": "4001", "WEBSITE_HOSTNAME": "localhost:7071", "AzureFunctionsJobHost__functions__0": "Live",
+	}
+	s, err := settings.Load(orders.Business(), func(name string) string { return environment[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := settings.FunctionNames(orders.Business())
+	for _, v := range settings.Variables(orders.Business()) {
+		text = append(text, v.Name, v.Default, v.Allowed, v.Meaning)
+	}
+	for _, rule := range s.Rules(orders.Business()) {
+		text = append(text, rule.Text)
+	}
+	return strings.Join(text, "\n")
 }
 
 // files returns the names and contents of files.

@@ -52,7 +52,7 @@ func TestWordsIn(t *testing.T) {
 // at its end or not at all.
 func outputs() map[string]string {
 	all := map[string]string{
-		"settings":  "| `BACKEND_PAYMENT_URL` |",
+		"settings":  "BACKEND_PAYMENT_URL",
 		"functions": `"route": "orders/{id?}"`,
 		"metrics":   `online_orders_transaction_duration_seconds_count{state="Completed"}`,
 		"log":       `"msg":"notice taken"`,

@@ -2,13 +2,35 @@ package settings
 
 import (
 	"fmt"
+	"os"
 	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
 
-// Markdown returns the text of docs/settings.md.
-func Markdown(of business.Business) string {
+// TestDocument holds docs/settings.md to the table. UPDATE=1 writes it.
+func TestDocument(t *testing.T) {
+	const path = "../../docs/settings.md"
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(path, []byte(markdown(chosen.Business())), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(markdown(chosen.Business()), string(have)); diff != "" {
+		t.Errorf("run UPDATE=1 go test ./shared/settings (-want +got):\n%s", diff)
+	}
+}
+
+// markdown returns the text of docs/settings.md.
+func markdown(of business.Business) string {
 	var b strings.Builder
 	b.WriteString(`# Settings
 
@@ -49,15 +71,15 @@ with it the handler, runs all functions but those NAME for which
 |---|---|---|---|
 `)
 	fmt.Fprintf(&b, "| `%s` | set by the host; then `%s` | a port from 1 to 65535 | where the handler listens |\n", ports[0], ports[1])
-	for _, v := range variables(of) {
-		preset := "`" + v.preset + "`"
+	for _, v := range Variables(of) {
+		preset := "`" + v.Default + "`"
 		switch {
 		case v.isBackend():
 			preset = "`/api` of `WEBSITE_HOSTNAME`"
-		case v.preset == "":
+		case v.Default == "":
 			preset = "none"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, preset, v.allowed, v.meaning)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.Name, preset, v.Allowed, v.Meaning)
 	}
 	b.WriteString("\n## Rules between them\n\nWith the defaults they read:\n\n")
 	for _, rule := range presets(of).Rules(of) {
@@ -67,14 +89,30 @@ with it the handler, runs all functions but those NAME for which
 }
 
 // presets returns the defaults of all variables that have one.
-func presets(b business.Business) Settings {
-	var s Settings
-	for _, v := range variables(b) {
-		if v.preset != "" {
-			if err := v.set(&s, v.preset); err != nil {
-				panic(fmt.Sprintf("the default of %s: %v", v.name, err)) // the tests load every default
+func presets(b business.Business) (s Settings) {
+	for _, v := range s.variables(b) {
+		if v.Default != "" {
+			if err := v.set(v.Default); err != nil {
+				panic(fmt.Sprintf("the default of %s: %v", v.Name, err)) // the tests load every default
 			}
 		}
 	}
 	return s
+}
+
+// String names them.
+func (u uses) String() string {
+	var names []string
+	for _, c := range []struct {
+		used bool
+		kind connectionKind
+	}{{u.eventHubs, connectionKinds.eventHubs}, {u.serviceBus, connectionKinds.serviceBus}, {u.cosmosDB, connectionKinds.cosmosDB}} {
+		if c.used {
+			names = append(names, c.kind.name)
+		}
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }
