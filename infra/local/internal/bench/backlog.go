@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
@@ -142,13 +143,15 @@ func (b *bench) accumulate(ctx context.Context, mock *Process, o *Outcome) (ids 
 	defer s.client.Close()
 	ids = make([]string, b.Backlog)
 	send := s.send(b.Backlog)
-	_, err = accepted(load.Full(ctx, clients, b.Backlog, 0, func(ctx context.Context, n int) load.Answer {
+	r := load.Full(ctx, clients, b.Backlog, 0, func(ctx context.Context, n int) load.Answer {
 		answer := send(ctx, n)
 		ids[n] = answer.ID
 		return answer
-	}))
-	if err != nil {
-		return nil, err
+	})
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	o.Checks = append(o.Checks, allAccepted("refused or failed", r))
+	if len(ids) == 0 {
+		return nil, errNothing
 	}
 	if err := w.ended("accepted", len(ids)); err != nil {
 		return nil, err

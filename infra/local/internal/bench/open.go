@@ -116,7 +116,7 @@ func (b *bench) spike(ctx context.Context) (o *Outcome, err error) {
 	r := s.offer(ctx, o, "spike", rate, b.Spike)
 	o.Checks = append(o.Checks,
 		Check{What: "times the completion rate, below 70 % of what can be accepted", Want: "5", Got: fmt.Sprintf("%.1f", rate/c.complete), Met: rate >= spikeTimes*c.complete*0.99},
-		Check{What: "refused or failed in the spike", Want: "0", Got: fmt.Sprint(r.Refused + r.Failed), Met: r.Refused+r.Failed == 0},
+		allAccepted("refused or failed in the spike", r),
 		Check{What: "p99 in the spike", Want: "< " + latencyTarget.String(), Got: r.Latency.P99.Round(time.Millisecond).String(), Met: r.Latency.P99 < latencyTarget},
 	)
 	return o, b.settled(ctx, app, s, o, r)
@@ -152,6 +152,16 @@ func (b *bench) overload(ctx context.Context) (o *Outcome, err error) {
 		Check{What: "seconds until it is normal again", Want: fmt.Sprintf("<= %d", recoveryTarget), Got: fmt.Sprint(normal), Met: normal <= recoveryTarget},
 	)
 	return o, b.settled(ctx, app, s, o, over, after)
+}
+
+// allAccepted judges whether every request was accepted, and shows why the first one
+// failed.
+func allAccepted(what string, r *load.Result) Check {
+	c := Check{What: what, Want: "0", Got: fmt.Sprint(r.Refused + r.Failed), Met: r.Refused+r.Failed == 0}
+	if r.Failed > 0 {
+		c.Got += ", the first with: " + r.Failure
+	}
+	return c
 }
 
 // refusals judges how soon clients are refused. Where nobody was, nothing is known of
@@ -192,7 +202,7 @@ func (b *bench) soak(ctx context.Context) (o *Outcome, err error) {
 	}
 	o = &Outcome{}
 	r := s.offer(ctx, o, "soak", soakPart*c.complete, b.Soak)
-	o.Checks = append(o.Checks, Check{What: "refused or failed", Want: "0", Got: fmt.Sprint(r.Refused + r.Failed), Met: r.Refused+r.Failed == 0})
+	o.Checks = append(o.Checks, allAccepted("refused or failed", r))
 	return o, b.settled(ctx, app, s, o, r)
 }
 
