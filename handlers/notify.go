@@ -36,6 +36,6 @@ func openReceiver(b business.Business, s settings.Settings, logger *slog.Logger)
 	logger.Info("notices are sent", "url", s.Notify.URL, "key", keys[0].Public())
 	return notify.NewWebhook(notify.WebhookConfig{
 		URL: s.Notify.URL, Application: telemetry.Process() + " fabrikam-" + b.Name, Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
-		Concurrency: s.Notify.Concurrency, Breaker: notify.Breaker(s.Backends.Breaker), Now: time.Now, Log: logger,
+		Concurrency: s.Notify.Concurrency, Breaker: s.Backends.Breaker, Now: time.Now, Log: logger,
 	})
 }

@@ -106,7 +106,7 @@ func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logg
 	}
 	return backendclient.NewGuard(p.backends, backendclient.Limits{
 		CallTimeout: s.Budgets.Call, Concurrency: s.Backends.Concurrency, Own: own,
-		Breaker: backendclient.Breaker(s.Backends.Breaker),
+		Breaker: s.Backends.Breaker,
 	}, p.signals.Metrics, logger)
 }
 

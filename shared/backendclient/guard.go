@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,74 +15,33 @@ import (
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Limits are the limits of a Guard for each backend. Zero fields take their
-// defaults.
+// Limits are the limits of a Guard for each backend. All fields but Own are required.
 type Limits struct {
-	// CallTimeout is the time that an attempt without a time-out of its own has in all:
-	// 2 s. An attempt waits for a free place for half of its time at most; who waited
-	// for longer would have too little time left for the call.
+	// CallTimeout is the time that an attempt without a time-out of its own has in all.
+	// An attempt waits for a free place for half of its time at most; who waited for
+	// longer would have too little time left for the call.
 	CallTimeout time.Duration
-	// Concurrency is how many calls are under way at most: 256.
-	Concurrency int
+	Concurrency int // calls under way at most
 	// Own is the Concurrency of the backends that have another one, by name.
 	Own     map[string]int
-	Breaker Breaker
+	Breaker failure.Breaker
 }
-
-// Breaker says when a circuit breaker opens, and how it closes again. Zero
-// fields take their defaults.
-type Breaker struct {
-	// FailureRatio is the share of the calls of the latest Window that must
-	// have failed, in (0,1]: a half. With fewer the attempts in place get
-	// through; with more most of the waiting is for nothing.
-	FailureRatio float64
-	// MinCalls is how many calls there must be in Window: 20. With 256 at a
-	// time that is nothing; where there are fewer calls, the delays of the
-	// later wakes are protection enough.
-	MinCalls int
-	// Window is how far back the calls count: 10 s, several times CallTimeout.
-	Window time.Duration
-	// Delay is how long an open breaker lets no call through: 10 s. Up to a
-	// quarter is added at random, so that the instances don't try again in
-	// step. It must not be shorter than CallTimeout, nor than any attempt's own:
-	// so the calls from before the opening have ended when the next ones are
-	// tried, and are not taken for them.
-	Delay time.Duration
-	// Probes is how many calls an open breaker lets through after Delay: 3. When
-	// all succeed it closes, at the first failure it stays open for another
-	// Delay.
-	Probes int
-}
-
-func (l Limits) withDefaults() Limits {
-	l.CallTimeout = cmp.Or(l.CallTimeout, 2*time.Second)
-	l.Concurrency = cmp.Or(l.Concurrency, 256)
-	b := &l.Breaker
-	b.FailureRatio = cmp.Or(b.FailureRatio, 0.5)
-	b.MinCalls = cmp.Or(b.MinCalls, 20)
-	b.Window = cmp.Or(b.Window, 10*time.Second)
-	b.Delay = cmp.Or(b.Delay, 10*time.Second)
-	b.Probes = cmp.Or(b.Probes, 3)
-	return l
-}
-
-func negative(n int) bool { return n < 0 }
 
 func (l Limits) validate() error {
-	b := l.Breaker
-	switch {
-	case l.CallTimeout < 0 || l.Concurrency < 0 || slices.ContainsFunc(slices.Collect(maps.Values(l.Own)), negative) || b.MinCalls < 0 || b.Window < 0 || b.Delay < 0 || b.Probes < 0:
-		return errors.New("limits must not be negative")
-	case !(b.FailureRatio > 0 && b.FailureRatio <= 1):
-		return fmt.Errorf("failure ratio %v is not in (0,1]", b.FailureRatio)
-	case b.Delay < l.CallTimeout:
-		return fmt.Errorf("breaker delay %v is shorter than a call's time %v", b.Delay, l.CallTimeout)
+	if l.CallTimeout <= 0 || l.Concurrency <= 0 {
+		return errors.New("a limit is not positive")
 	}
-	return nil
+	for name, n := range l.Own {
+		if n < 0 {
+			return fmt.Errorf("the concurrency of %s is negative", name)
+		}
+	}
+	return l.Breaker.Check(l.CallTimeout)
 }
 
 // Guard stands before a caller, and keeps apart the backends that it calls: a
@@ -109,7 +66,7 @@ type Guard struct {
 // protected is what a Guard keeps for one backend.
 type protected struct {
 	places  bulkhead.Bulkhead[any]
-	breaker circuitbreaker.CircuitBreaker[any]
+	breaker failure.Circuit
 	// opened is when the breaker opened that has not closed since; nil while it is
 	// closed. Trying whether the backend is back does not close it.
 	opened atomic.Pointer[time.Time]
@@ -129,7 +86,6 @@ var _ engine.Backends = (*Guard)(nil)
 // the metrics, which may be nil, and logs each change of a breaker's state. The
 // error says what is wrong with the limits.
 func NewGuard(next engine.Backends, l Limits, m *telemetry.Metrics, logger *slog.Logger) (*Guard, error) {
-	l = l.withDefaults()
 	if err := l.validate(); err != nil {
 		return nil, fmt.Errorf("guard of the backends: %w", err)
 	}
@@ -164,7 +120,7 @@ func (g *Guard) do(ctx context.Context, a engine.Attempt) workflow.Outcome {
 	}
 	a.Timeout = timeout - time.Since(began)
 	o := g.next.Do(ctx, a)
-	b.record(ctx, o)
+	b.breaker.Record(ctx, o.Retry != workflow.RetryNone, isDown(o))
 	return o
 }
 
@@ -176,22 +132,6 @@ func refuse(name string, b *protected, timeout time.Duration) workflow.Outcome {
 	o := notSent(codeOpen, fmt.Errorf("too many calls to %s failed: calls pause for a while", name))
 	o.RetryAfter = max(b.breaker.RemainingDelay(), timeout)
 	return o
-}
-
-// record tells the breaker what became of a call that it has let through.
-func (b *protected) record(ctx context.Context, o workflow.Outcome) {
-	switch {
-	case o.Retry != workflow.RetryNone && errors.Is(ctx.Err(), context.Canceled):
-		// The caller gave up, which says nothing about the backend. A probe has
-		// to have a result all the same, or its permit would be lost for ever.
-		if b.breaker.IsHalfOpen() {
-			b.breaker.RecordFailure()
-		}
-	case isDown(o):
-		b.breaker.RecordFailure()
-	default:
-		b.breaker.RecordSuccess()
-	}
 }
 
 // isDown reports whether an outcome looks like an outage: no connection, no
@@ -208,15 +148,9 @@ func (g *Guard) backend(name string) *protected {
 	if b := g.backends[name]; b != nil {
 		return b
 	}
-	limits := g.limits.Breaker
 	b := &protected{
-		places: bulkhead.New[any](uint(cmp.Or(g.limits.Own[name], g.limits.Concurrency))),
-		breaker: circuitbreaker.NewBuilder[any]().
-			WithFailureRateThreshold(limits.FailureRatio, uint(limits.MinCalls), limits.Window).
-			WithRandomDelay(limits.Delay, limits.Delay+limits.Delay/4).
-			WithSuccessThreshold(uint(limits.Probes)).
-			OnStateChanged(func(e circuitbreaker.StateChangedEvent) { g.changed(name, e) }).
-			Build(),
+		places:  bulkhead.New[any](uint(cmp.Or(g.limits.Own[name], g.limits.Concurrency))),
+		breaker: g.limits.Breaker.Build(func(e circuitbreaker.StateChangedEvent) { g.changed(name, e) }),
 	}
 	g.backends[name] = b
 	return b

@@ -2,6 +2,7 @@ package backendclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -50,14 +52,27 @@ var (
 )
 
 // small are limits that a test reaches with few calls.
-var small = Limits{Concurrency: 4, Breaker: Breaker{MinCalls: 4, Probes: 2}}
+var small = Limits{Concurrency: 4, Breaker: failure.Breaker{MinCalls: 4, Probes: 2}}
+
+// whole gives the fields that are zero what a guard usually has.
+func whole(l Limits) Limits {
+	l.CallTimeout = cmp.Or(l.CallTimeout, 2*time.Second)
+	l.Concurrency = cmp.Or(l.Concurrency, 256)
+	b := &l.Breaker
+	b.FailureRatio = cmp.Or(b.FailureRatio, 0.5)
+	b.MinCalls = cmp.Or(b.MinCalls, 20)
+	b.Window = cmp.Or(b.Window, 10*time.Second)
+	b.Delay = cmp.Or(b.Delay, 10*time.Second)
+	b.Probes = cmp.Or(b.Probes, 3)
+	return l
+}
 
 func guard(t *testing.T, l Limits) (*Guard, *service, *bytes.Buffer) {
 	t.Helper()
 	s := &service{}
 	s.answer(fine)
 	var log bytes.Buffer
-	g, err := NewGuard(s, l, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	g, err := NewGuard(s, whole(l), nil, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,11 +426,11 @@ func TestManyCallsAtOnce(t *testing.T) {
 func TestNewGuardRefusesBadLimits(t *testing.T) {
 	for _, l := range []Limits{
 		{Concurrency: -1}, {CallTimeout: -1}, {CallTimeout: 11 * time.Second},
-		{Breaker: Breaker{FailureRatio: -0.1}}, {Breaker: Breaker{FailureRatio: 1.1}}, {Breaker: Breaker{FailureRatio: math.NaN()}},
-		{Breaker: Breaker{MinCalls: -1}}, {Breaker: Breaker{Window: -1}}, {Breaker: Breaker{Delay: -1}}, {Breaker: Breaker{Probes: -1}},
-		{Breaker: Breaker{Delay: time.Second}},
+		{Breaker: failure.Breaker{FailureRatio: -0.1}}, {Breaker: failure.Breaker{FailureRatio: 1.1}}, {Breaker: failure.Breaker{FailureRatio: math.NaN()}},
+		{Breaker: failure.Breaker{MinCalls: -1}}, {Breaker: failure.Breaker{Window: -1}}, {Breaker: failure.Breaker{Delay: -1}}, {Breaker: failure.Breaker{Probes: -1}},
+		{Breaker: failure.Breaker{Delay: time.Second}},
 	} {
-		if _, err := NewGuard(&service{}, l, nil, slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := NewGuard(&service{}, whole(l), nil, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("accepted: %+v", l)
 		}
 	}

@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -11,30 +10,9 @@ import (
 	"github.com/failsafe-go/failsafe-go/bulkhead"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
-
-// Breaker says when the receiver counts as down, and when it is tried again.
-type Breaker struct {
-	FailureRatio float64       // share of the calls in Window that must have failed, in (0,1]
-	MinCalls     int           // that there must be in Window
-	Window       time.Duration // how far back calls count
-	// Delay is how long no call is made then; up to a quarter is added at random,
-	// so that the instances don't try again in step. Not shorter than a call:
-	// those from before must not be taken for probes.
-	Delay  time.Duration
-	Probes int // calls after Delay, which must all succeed
-}
-
-func (b Breaker) validate(call time.Duration) error {
-	switch {
-	case !(b.FailureRatio > 0 && b.FailureRatio <= 1), b.MinCalls <= 0, b.Window <= 0, b.Probes <= 0:
-		return errors.New("a setting of the breaker is not positive")
-	case b.Delay < call:
-		return fmt.Errorf("breaker delay %v is shorter than a call's time %v", b.Delay, call)
-	}
-	return nil
-}
 
 // errNotSent is the cause of an event that was not sent: its turn has not come.
 var errNotSent = errors.New("not sent: the receiver is down, or too slow")
@@ -46,7 +24,7 @@ const recheck = 250 * time.Millisecond
 // process's clock.
 type gate struct {
 	places   bulkhead.Bulkhead[any]
-	breaker  circuitbreaker.CircuitBreaker[any]
+	breaker  failure.Circuit
 	patience time.Duration
 	call     time.Duration
 
@@ -55,22 +33,16 @@ type gate struct {
 }
 
 func newGate(c WebhookConfig) *gate {
-	b := c.Breaker
 	return &gate{
 		patience: c.Patience, call: c.CallTimeout, places: bulkhead.New[any](uint(c.Concurrency)),
-		breaker: circuitbreaker.NewBuilder[any]().
-			WithFailureRateThreshold(b.FailureRatio, uint(b.MinCalls), b.Window).
-			WithRandomDelay(b.Delay, b.Delay+b.Delay/4).
-			WithSuccessThreshold(uint(b.Probes)).
-			OnStateChanged(func(e circuitbreaker.StateChangedEvent) {
-				level := slog.LevelInfo
-				if e.NewState == circuitbreaker.OpenState {
-					level = slog.LevelWarn
-				}
-				c.Log.Log(e.Context(), level, "circuit breaker of the receiver of notices changed its state",
-					"from", e.OldState.String(), telemetry.KeyState, e.NewState.String())
-			}).
-			Build(),
+		breaker: c.Breaker.Build(func(e circuitbreaker.StateChangedEvent) {
+			level := slog.LevelInfo
+			if e.NewState == circuitbreaker.OpenState {
+				level = slog.LevelWarn
+			}
+			c.Log.Log(e.Context(), level, "circuit breaker of the receiver of notices changed its state",
+				"from", e.OldState.String(), telemetry.KeyState, e.NewState.String())
+		}),
 	}
 }
 
@@ -129,18 +101,7 @@ func (g *gate) closed() time.Duration {
 // record learns from a call. A receiver that has too much to do (429) counts as
 // one that is down: it may not say for how long it wants to be left alone.
 func (g *gate) record(ctx context.Context, a answer) {
-	switch {
-	case a.status == 0 && errors.Is(ctx.Err(), context.Canceled):
-		// The caller gave up, which says nothing about the receiver. A probe must
-		// have a result all the same, or its permit would be lost for ever.
-		if g.breaker.IsHalfOpen() {
-			g.breaker.RecordFailure()
-		}
-	case a.taken():
-		g.breaker.RecordSuccess()
-	default:
-		g.breaker.RecordFailure()
-	}
+	g.breaker.Record(ctx, a.status == 0, !a.taken())
 	if a.taken() || a.retryAfter == 0 {
 		return
 	}

@@ -66,7 +66,7 @@ func newReceiver(t *testing.T, r *remote, log io.Writer) *Webhook {
 	}
 	receiver, err := NewWebhook(WebhookConfig{
 		URL: "https://example.com/hook", Keys: []SigningKey{k}, CallTimeout: 2 * time.Second, Patience: 11 * time.Second, Concurrency: 16,
-		Breaker: Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3},
+		Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3},
 		Now:     time.Now, Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ type WebhookConfig struct {
 	// outage: who waits here does not come back at once.
 	Patience    time.Duration
 	Concurrency int // calls under way at most
-	Breaker     Breaker
+	Breaker     failure.Breaker
 	Now         func() time.Time // for the signatures' timestamps
 	Log         *slog.Logger
 }
@@ -70,7 +70,7 @@ func NewWebhook(c WebhookConfig) (*Webhook, error) {
 	case c.CallTimeout <= 0 || c.Patience <= 0 || c.Concurrency <= 0 || c.Now == nil || c.Log == nil:
 		return nil, errors.New("webhook: a required field is missing")
 	}
-	if err := c.Breaker.validate(c.CallTimeout); err != nil {
+	if err := c.Breaker.Check(c.CallTimeout); err != nil {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
 	dialer := net.Dialer{Timeout: c.CallTimeout, KeepAlive: 30 * time.Second}

@@ -46,7 +46,7 @@ func open(t *testing.T, handler http.Handler, change func(*notify.WebhookConfig)
 	c := notify.WebhookConfig{
 		URL: server.URL + "/hook", Keys: []notify.SigningKey{key(t, current), key(t, previous)},
 		CallTimeout: 5 * time.Second, Patience: 5 * time.Second, Concurrency: 4,
-		Breaker: notify.Breaker{FailureRatio: 0.5, MinCalls: 100, Window: time.Minute, Delay: time.Minute, Probes: 3},
+		Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 100, Window: time.Minute, Delay: time.Minute, Probes: 3},
 		Now:     time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
@@ -220,7 +220,7 @@ func TestNobodyListens(t *testing.T) {
 func TestConfig(t *testing.T) {
 	good := notify.WebhookConfig{
 		URL: "https://example.com/hook", Keys: []notify.SigningKey{key(t, current)}, CallTimeout: time.Second, Patience: time.Second, Concurrency: 1,
-		Breaker: notify.Breaker{FailureRatio: 1, MinCalls: 1, Window: time.Second, Delay: time.Second, Probes: 1},
+		Breaker: failure.Breaker{FailureRatio: 1, MinCalls: 1, Window: time.Second, Delay: time.Second, Probes: 1},
 		Now:     time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	if _, err := notify.NewWebhook(good); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 )
 
 // Settings is the configuration of the handler. It is read-only after Load and
@@ -80,17 +81,7 @@ type Backends struct {
 	// Concurrency is how many calls to one backend are under way at most, in
 	// one handler: the total is this times the instances.
 	Concurrency int
-	Breaker     Breaker
-}
-
-// Breaker says when the calls to a backend that is down are given up, and for
-// how long.
-type Breaker struct {
-	FailureRatio float64       // share of the calls in Window that must have failed
-	MinCalls     int           // that there must be in Window
-	Window       time.Duration // how far back calls count
-	Delay        time.Duration // without any call
-	Probes       int           // calls after it, which must all succeed
+	Breaker     failure.Breaker
 }
 
 // Budgets are the system's times and counts that depend on each other; see

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -57,7 +58,7 @@ func TestDefaults(t *testing.T) {
 		TransactionsQueue: "transactions", CompensationsQueue: "compensations", NotificationsQueue: "notifications",
 		Database: "fabrikam", SweepSchedule: "*/30 * * * * *", RelayQuiet: 2 * time.Minute,
 		Backends: settings.Backends{URLs: map[string]string{"account": own, "package": own, "transportation": own, "drone": own, "delivery": own}, Concurrency: 256,
-			Breaker: settings.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3}},
+			Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3}},
 		Budgets: settings.Budgets{
 			Call: 2 * time.Second, Step: 10 * time.Second, Invocation: 45 * time.Second,
 			MessageLock: time.Minute, LockRenewal: 5 * time.Minute, FunctionTimeout: 5 * time.Minute,

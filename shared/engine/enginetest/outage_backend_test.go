@@ -14,6 +14,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/backendclient"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -52,7 +53,10 @@ func newOutage(t *testing.T, guarded bool, kind string, services ...string) *out
 		if !guarded {
 			return
 		}
-		guard, err := backendclient.NewGuard(c.Backends, backendclient.Limits{}, nil, slog.New(slog.DiscardHandler))
+		guard, err := backendclient.NewGuard(c.Backends, backendclient.Limits{
+			CallTimeout: 2 * time.Second, Concurrency: 256,
+			Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3},
+		}, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
