@@ -21,15 +21,6 @@ const maxDocument = 1 << 20
 // minKeyBits is the smallest key that is taken (RFC 7518, section 3.3).
 const minKeyBits = 2048
 
-// newClient returns a client that follows no redirect: what is trusted is at the
-// address that was given, or nowhere.
-func newClient() *http.Client {
-	return &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
 // discover reads the issuer's configuration, and the keys that it names (OpenID
 // Connect Discovery 1.0, section 4).
 func (k *Keys) discover(ctx context.Context) (map[string]*rsa.PublicKey, error) {

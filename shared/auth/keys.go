@@ -54,7 +54,7 @@ func NewKeys(c KeysConfig) (*Keys, error) {
 	c.Pause = cmp.Or(c.Pause, time.Minute)
 	c.Retry = cmp.Or(c.Retry, 5*time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
-	k := &Keys{c: c, client: newClient()}
+	k := &Keys{c: c, client: NewClient(c.Timeout, 1)}
 	k.keys = newFetcher(c.Timeout, c.Now, k.fetch)
 	return k, nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -81,28 +80,9 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 		}
 		c.backends[name] = backendAt(strings.TrimRight(base, "/"), u)
 	}
-	c.http = &http.Client{
-		Transport: transport(cfg),
-		// A redirect is an answer like any other that is no success.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	// The app's own backends are at one host.
+	c.http = auth.NewClient(cfg.CallTimeout, cfg.Concurrency*max(1, len(cfg.Backends)))
 	return c, nil
-}
-
-// transport keeps as many idle connections to a backend as there can be calls:
-// with the two of the default transport, most calls would dial.
-func transport(cfg Config) *http.Transport {
-	dialer := net.Dialer{Timeout: cfg.CallTimeout, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		TLSHandshakeTimeout:    cfg.CallTimeout,
-		MaxIdleConns:           0, // no limit but those of the hosts
-		MaxIdleConnsPerHost:    cfg.Concurrency * max(1, len(cfg.Backends)),
-		IdleConnTimeout:        60 * time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
-		ForceAttemptHTTP2:      true,
-	}
 }
 
 // Close closes the idle connections. Calls under way are not disturbed.

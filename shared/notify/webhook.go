@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -73,19 +73,7 @@ func NewWebhook(c WebhookConfig) (*Webhook, error) {
 	if err := c.Breaker.Check(c.CallTimeout); err != nil {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
-	dialer := net.Dialer{Timeout: c.CallTimeout, KeepAlive: 30 * time.Second}
-	return &Webhook{c: c, gate: newGate(c), http: &http.Client{
-		Transport: &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            dialer.DialContext,
-			TLSHandshakeTimeout:    c.CallTimeout,
-			MaxIdleConnsPerHost:    c.Concurrency,
-			IdleConnTimeout:        60 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			ForceAttemptHTTP2:      true,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Webhook{c: c, gate: newGate(c), http: auth.NewClient(c.CallTimeout, c.Concurrency)}, nil
 }
 
 // Close closes the idle connections. Calls under way are not disturbed.
