@@ -28,11 +28,11 @@ func (k *Keys) discover(ctx context.Context) (map[string]*rsa.PublicKey, error) 
 		Issuer string `json:"issuer"`
 		Keys   string `json:"jwks_uri"`
 	}
-	if err := k.get(ctx, strings.TrimRight(k.c.Issuer, "/")+"/.well-known/openid-configuration", &configuration); err != nil {
+	if err := k.get(ctx, strings.TrimRight(k.issuer, "/")+"/.well-known/openid-configuration", &configuration); err != nil {
 		return nil, err
 	}
-	if configuration.Issuer != k.c.Issuer { // section 4.3: otherwise it speaks for somebody else
-		return nil, fmt.Errorf("the configuration of %s names the issuer %.200q", k.c.Issuer, configuration.Issuer)
+	if configuration.Issuer != k.issuer { // section 4.3: otherwise it speaks for somebody else
+		return nil, fmt.Errorf("the configuration of %s names the issuer %.200q", k.issuer, configuration.Issuer)
 	}
 	if err := safe(configuration.Keys); err != nil {
 		return nil, fmt.Errorf("jwks_uri: %w", err)

@@ -48,7 +48,7 @@ func OpenGate(c GateConfig) (*Gate, error) {
 		return g, nil
 	}
 	var err error
-	if g.keys, err = NewKeys(KeysConfig{Issuer: c.Issuer, Now: c.Now, Logger: c.Logger}); err != nil {
+	if g.keys, err = NewKeys(c.Issuer, c.Now, c.Logger); err != nil {
 		return nil, err
 	}
 	if g.verifier, err = NewVerifier(c.Issuer, c.Audiences, c.AccountsClaim, g.keys, c.Now); err != nil {
@@ -114,9 +114,6 @@ func (g *Gate) Admit(w http.ResponseWriter, r *http.Request, roles []Role, limit
 	}
 	return ctx, nil
 }
-
-// keysRetry is when to come again while the issuer's keys can't be had.
-const keysRetry = 5 * time.Second
 
 // bearer returns the token of a request, if there is one (RFC 6750, section 2.1).
 // A token in the query or in the body is none: it would end in logs.

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -173,13 +174,13 @@ func TestReadingIsShared(t *testing.T) {
 
 func TestIssuersThatAreNotSafe(t *testing.T) {
 	for _, issuer := range []string{"", "login.microsoftonline.com", "http://login.microsoftonline.com/t/v2.0", "http://127.0.0.1.evil.example/", "ftp://x", "://"} {
-		if keys, err := auth.NewKeys(auth.KeysConfig{Issuer: issuer}); err == nil {
+		if keys, err := auth.NewKeys(issuer, nil, nil); err == nil {
 			keys.Close()
 			t.Errorf("%q is taken", issuer)
 		}
 	}
 	for _, issuer := range []string{"https://login.microsoftonline.com/t/v2.0", "http://localhost:1/", "http://[::1]:1"} {
-		keys, err := auth.NewKeys(auth.KeysConfig{Issuer: issuer, Now: time.Now})
+		keys, err := auth.NewKeys(issuer, time.Now, nil)
 		if err != nil {
 			t.Errorf("%q: %v", issuer, err)
 			continue
@@ -258,9 +259,13 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
+// newKeys returns keys whose time goes so fast that a failure is over when it is asked
+// again.
 func newKeys(t *testing.T, issuer string) *auth.Keys {
 	t.Helper()
-	keys, err := auth.NewKeys(auth.KeysConfig{Issuer: issuer, Retry: time.Nanosecond, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	var asked atomic.Int64
+	now := func() time.Time { return time.Unix(10*asked.Add(1), 0) }
+	keys, err := auth.NewKeys(issuer, now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

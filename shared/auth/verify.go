@@ -54,16 +54,9 @@ var (
 	ErrNoKeys = errors.New("the issuer's keys are out of reach")
 )
 
-// KeySource has the keys of an issuer; Keys does.
-type KeySource interface {
-	// Key returns the key with that id as golang-jwt wants it. ErrNoKeys if
-	// nobody can tell, any other error if the issuer has no such key.
-	Key(ctx context.Context, id string) (any, error)
-}
-
 // Verifier checks tokens. It is safe for concurrent use.
 type Verifier struct {
-	keys          KeySource
+	keys          *Keys
 	parser        *jwt.Parser
 	accountsClaim string
 }
@@ -71,7 +64,7 @@ type Verifier struct {
 // NewVerifier returns a Verifier of the issuer's tokens for any of the
 // audiences, of which there must be one. accountsClaim is the claim whose text, or
 // list of texts, are the caller's accounts.
-func NewVerifier(issuer string, audiences []string, accountsClaim string, keys KeySource, now func() time.Time) (*Verifier, error) {
+func NewVerifier(issuer string, audiences []string, accountsClaim string, keys *Keys, now func() time.Time) (*Verifier, error) {
 	if issuer == "" || len(audiences) == 0 || slices.Contains(audiences, "") {
 		return nil, errors.New("verifier of tokens: an issuer and its audiences are required") // nothing would be checked without
 	}

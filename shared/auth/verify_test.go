@@ -36,7 +36,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{issuer: authtest.NewIssuer(t), now: &clock{at: time.Now()}}
 	var err error
-	b.keys, err = auth.NewKeys(auth.KeysConfig{Issuer: b.issuer.URL(), Now: b.now.Now, Logger: slog.New(slog.DiscardHandler)})
+	b.keys, err = auth.NewKeys(b.issuer.URL(), b.now.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestVerifierWantsAnIssuerAndAudiences(t *testing.T) {
 // an RSA signature.
 func BenchmarkVerify(b *testing.B) {
 	issuer := authtest.NewIssuer(b)
-	keys, err := auth.NewKeys(auth.KeysConfig{Issuer: issuer.URL(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	keys, err := auth.NewKeys(issuer.URL(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}
