@@ -55,14 +55,14 @@ func putPastDelete(t *testing.T, step string) {
 	l.ask(http.MethodDelete, "/api/deliveryrequests/d-1", "", http.StatusAccepted)
 	l.relayEvents(false)
 	l.settleAll()
-	l.check(story{}, workflow.Cancelled)
+	l.check(story{final: workflow.Cancelled})
 
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if o := road.Backends.Do(ctx, *road.held); o.Status != http.StatusGone || o.Effect != workflow.EffectNo {
 		t.Errorf("the late PUT was answered %+v, want 410", o)
 	}
-	l.check(story{}, workflow.Cancelled)
+	l.check(story{final: workflow.Cancelled})
 	for _, zone := range []string{"zone-000", "zone-001"} {
 		resp, fleet := l.call(http.MethodGet, "/api/drones?zone="+zone, "")
 		if resp.StatusCode != http.StatusOK || containsText(fleet, `"busy"`) {

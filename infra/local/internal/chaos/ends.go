@@ -7,13 +7,12 @@ import (
 )
 
 // ends are the states that a request may end in, whatever is broken on its
-// way: faults delay, they decide nothing. But where a first step has an effect,
-// an answer may be lost before the refusal: nobody knows then that nothing was
-// done, and what would be Rejected is undone. undoRefused tells whether a fault
-// refuses to undo its effects.
-func ends(d workflow.Definition, s sending, undoRefused bool) []workflow.State {
+// way: faults delay, they decide nothing. But what would be Rejected is undone if
+// something may have been done before, as doubtful tells. undoRefused tells whether a
+// fault refuses to undo its effects.
+func ends(s sending, doubtful, undoRefused bool) []workflow.State {
 	states := append([]workflow.State{s.Kind.End}, s.Or...)
-	if slices.Contains(states, workflow.Rejected) && slices.ContainsFunc(d.Steps, func(s workflow.Step) bool { return len(s.After) == 0 && s.Undo != nil }) {
+	if doubtful && slices.Contains(states, workflow.Rejected) {
 		states = append(states, workflow.Compensated)
 	}
 	undone := slices.Contains(states, workflow.Compensated)
@@ -29,17 +28,30 @@ func ends(d workflow.Definition, s sending, undoRefused bool) []workflow.State {
 	return states
 }
 
+// doubtful reports whether a transaction shows why it was undone and not Rejected: the
+// step that was refused had been tried before, without an answer or by a runner that
+// died or lost its lease, and each effect that was undone may have been there. A run
+// that nothing happened to marks its steps as well, and calls no undo for that (ADR 28).
+func doubtful(p *workflow.Progress) bool {
+	again, without := false, false
+	for _, s := range p.Steps {
+		again = again || s.Error != nil && s.Attempts > 1
+		without = without || s.UndoAttempts > 0 && s.Effect == workflow.EffectNo
+	}
+	return again && !without
+}
+
 // checkEnds finds the requests that have ended as they must not. One that has
 // not ended at all is another's to find.
-func checkEnds(d workflow.Definition, outcomes []outcome, state func(transactionID string) workflow.State, undoRefused func(transactionID string) bool) []Finding {
+func checkEnds(outcomes []outcome, transactions map[string]*workflow.Progress, undoRefused func(transactionID string) bool) []Finding {
 	findings := []Finding{}
 	for _, o := range outcomes {
-		s := state(o.transactionID)
-		if o.transactionID == "" || !s.Final() {
+		p := transactions[o.transactionID]
+		if p == nil || !p.State.Final() {
 			continue
 		}
-		if may := ends(d, o.sending, undoRefused(o.transactionID)); !slices.Contains(may, s) {
-			findings = append(findings, Finding{o.transactionID, "a request of the kind " + o.Kind.Name + " has ended " + string(s)})
+		if may := ends(o.sending, doubtful(p), undoRefused(p.ID)); !slices.Contains(may, p.State) {
+			findings = append(findings, Finding{p.ID, "a request of the kind " + o.Kind.Name + " has ended " + string(p.State)})
 		}
 	}
 	return findings

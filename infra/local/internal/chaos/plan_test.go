@@ -219,7 +219,7 @@ func TestRivals(t *testing.T) {
 			t.Errorf("%s at %v asks for %s, and %s at %v for %s", s.Name, s.At, s.Body, other.Name, other.At, other.Body)
 		}
 		for _, one := range []sending{s, other} {
-			if got := ends(c.Business.Workflow, one, false); !slices.Equal(got, []workflow.State{workflow.Completed, workflow.Rejected}) {
+			if got := ends(one, false, false); !slices.Equal(got, []workflow.State{workflow.Completed, workflow.Rejected}) {
 				t.Errorf("%s may end %v", one.Name, got)
 			}
 		}

@@ -138,14 +138,14 @@ func lastEnd(s invariant.Snapshot) time.Time {
 
 // fill puts the judgement into the report.
 func (r *run) fill(report *Report, s invariant.Snapshot) {
-	states := map[string]workflow.State{}
+	transactions := map[string]*workflow.Progress{}
 	operations := map[string]workflow.OperationState{}
 	for _, o := range s.Outside {
 		operations[o.OperationID] = o.State
 	}
 	for i := range s.Transactions {
 		p := &s.Transactions[i]
-		states[p.ID] = p.State
+		transactions[p.ID] = p
 		for _, o := range p.Operations {
 			operations[o.ID] = o.State
 		}
@@ -168,11 +168,16 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 	report.Invariants = r.c.Subject.Check(s)
 	sight := r.c.Subject.Sight(s)
 	report.Breaks, report.Unbroken = sight.Breaks, sight.Unbroken
-	state := func(id string) workflow.State { return states[id] }
+	state := func(id string) workflow.State {
+		if p := transactions[id]; p != nil {
+			return p.State
+		}
+		return ""
+	}
 	all := r.seen(report.Invariants.States[workflow.Completed])
 	all.signs[Outside], all.signs[Pickups], all.signs[Lost] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s), lost(r.load.outcomes, state)
 	report.Bounds = slices.Concat(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked()), r.c.unbroken(report.Unbroken))
-	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.c.Business.Workflow, r.load.outcomes, state, r.undoRefused),
+	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.load.outcomes, transactions, r.undoRefused),
 		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))
 	for _, m := range sight.Missed {
 		report.Findings = append(report.Findings, Finding{"the checker", "it is blind: broken on purpose and not found was " + m})

@@ -113,9 +113,6 @@ func TestAtRest(t *testing.T) {
 func TestEnds(t *testing.T) {
 	cancel := []act{{Kind: workflow.OperationReschedule}, {Kind: workflow.OperationCancel}}
 	move := cancel[:1]
-	undo := func(workflow.Input) workflow.Call { return workflow.Call{} }
-	asking := workflow.Definition{Steps: []workflow.Step{{Name: "account"}, {Name: "package", After: []string{"account"}, Undo: undo}}}
-	taking := workflow.Definition{Steps: []workflow.Step{{Name: "stock", Undo: undo}}}
 	for _, c := range []struct {
 		kind    string
 		acts    []act
@@ -131,31 +128,45 @@ func TestEnds(t *testing.T) {
 		{"heavy", nil, false, []workflow.State{workflow.Compensated}},
 		{"heavy", move, true, []workflow.State{workflow.Compensated, workflow.Stuck}},
 	} {
-		got := ends(asking, sending{Item: workload.Item{Kind: kindNamed(c.kind)}, Acts: c.acts}, c.refused)
+		got := ends(sending{Item: workload.Item{Kind: kindNamed(c.kind)}, Acts: c.acts}, false, c.refused)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s with %v, undo refused %v (-want +got):\n%s", c.kind, c.acts, c.refused, diff)
 		}
 	}
-	got := ends(taking, sending{Item: workload.Item{Kind: kindNamed("suspended")}}, true)
+	got := ends(sending{Item: workload.Item{Kind: kindNamed("suspended")}}, true, true)
 	if diff := cmp.Diff([]workflow.State{workflow.Rejected, workflow.Compensated, workflow.Stuck}, got); diff != "" {
-		t.Errorf("a refusal of a first step that has an effect (-want +got):\n%s", diff)
+		t.Errorf("a refusal where something may have been done (-want +got):\n%s", diff)
 	}
-	outcomes := []outcome{
-		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: "well"},
-		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: "undone"},
-		{sending: sending{Item: workload.Item{Kind: kindNamed("heavy")}}, transactionID: "flown"},
-		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: "open"},
-		{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: ""},
-	}
-	states := map[string]workflow.State{
-		"well": workflow.Completed, "undone": workflow.Compensated, "flown": workflow.Completed, "open": workflow.Running, "": workflow.Rejected,
+	refusal := &workflow.StepError{Status: 422}
+	outcomes := []outcome{{sending: sending{Item: workload.Item{Kind: kindNamed("plain")}}, transactionID: ""}}
+	transactions := map[string]*workflow.Progress{}
+	for _, c := range []struct {
+		id, kind string
+		state    workflow.State
+		steps    []workflow.StepProgress
+	}{
+		{"well", "plain", workflow.Completed, nil},
+		{"undone", "plain", workflow.Compensated, nil},
+		{"flown", "heavy", workflow.Completed, nil},
+		{"open", "plain", workflow.Running, nil},
+		{"refused", "suspended", workflow.Rejected, []workflow.StepProgress{{Error: refusal, Attempts: 1}, {}}},
+		{"after a crash", "suspended", workflow.Compensated, []workflow.StepProgress{
+			{Error: refusal, Attempts: 2, Effect: workflow.EffectMaybe}, {Attempts: 1, Effect: workflow.EffectMaybe, UndoAttempts: 1}}},
+		{"of nothing", "suspended", workflow.Compensated, []workflow.StepProgress{{Error: refusal, Attempts: 1}, {Attempts: 1, UndoAttempts: 1}}},
+		{"at its first try", "suspended", workflow.Compensated, []workflow.StepProgress{
+			{Error: refusal, Attempts: 1}, {Attempts: 1, Effect: workflow.EffectMaybe, UndoAttempts: 1}}},
+		{"of too much", "suspended", workflow.Compensated, []workflow.StepProgress{
+			{Error: refusal, Attempts: 2}, {Attempts: 1, Effect: workflow.EffectMaybe, UndoAttempts: 1}, {UndoAttempts: 1}}},
+	} {
+		outcomes = append(outcomes, outcome{sending: sending{Item: workload.Item{Kind: kindNamed(c.kind)}}, transactionID: c.id})
+		transactions[c.id] = &workflow.Progress{ID: c.id, State: c.state, Steps: c.steps}
 	}
 	var ids []string
-	for _, f := range checkEnds(asking, outcomes, func(id string) workflow.State { return states[id] }, func(string) bool { return false }) {
+	for _, f := range checkEnds(outcomes, transactions, func(string) bool { return false }) {
 		ids = append(ids, f.ID)
 	}
-	if !slices.Equal(ids, []string{"undone", "flown"}) {
-		t.Errorf("found %v", ids)
+	if want := []string{"undone", "flown", "of nothing", "at its first try", "of too much"}; !slices.Equal(ids, want) {
+		t.Errorf("found %v, want %v", ids, want)
 	}
 }
 
