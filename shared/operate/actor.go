@@ -17,7 +17,7 @@ const (
 	MaxWhy = 1000
 )
 
-// Actor is who acts, and why. By and Why are required.
+// Actor is who acts, and why. By and Why are required: ReadWhy and ReadNote see to it.
 type Actor struct {
 	By  string // up to MaxBy characters: the name that the operator gives
 	Why string // up to MaxWhy characters
@@ -33,18 +33,6 @@ func (a Actor) Name() string {
 		return a.By
 	}
 	return a.By + " (" + a.Principal + ")"
-}
-
-func (a Actor) check(op, id string) error {
-	for _, part := range []struct {
-		name, text string
-		limit      int
-	}{{"by", a.By, MaxBy}, {"why", a.Why, MaxWhy}} {
-		if err := CheckText(part.text, part.limit); err != nil {
-			return failure.New(failure.Invalid, op, id, fmt.Errorf("%s %w", part.name, err))
-		}
-	}
-	return nil
 }
 
 // ReadWhy returns who acts, and why, as a body says it: {by, why}. The error is a

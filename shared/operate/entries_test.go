@@ -66,22 +66,6 @@ func TestDropOfWhatWasRedrivenIsRefused(t *testing.T) {
 	}
 }
 
-func TestEntryActsNeedWhoAndWhy(t *testing.T) {
-	w := newWorld(t)
-	e := w.keep([]byte("rubbish"))
-	for _, a := range []operate.Actor{{By: "b"}, {Why: "y"}} {
-		if _, err := w.redrive(a); !failure.Is(err, failure.Invalid) {
-			t.Errorf("redrive: %v", err)
-		}
-		if _, err := w.operate.Drop(t.Context(), e.Source, e.ID, a); !failure.Is(err, failure.Invalid) {
-			t.Errorf("drop: %v", err)
-		}
-	}
-	if diff := cmp.Diff(e, w.entry()); diff != "" {
-		t.Errorf("(-before +after):\n%s", diff)
-	}
-}
-
 func TestEntriesOfNobody(t *testing.T) {
 	w := newWorld(t)
 	for source, id := range map[string]string{"transactions": "transactions.1", "a b": "a b.1", "..": "../x"} {

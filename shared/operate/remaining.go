@@ -37,7 +37,8 @@ func remaining(d *workflow.Definition, p *workflow.Progress) []Remaining {
 	default:
 		return left
 	}
-	// A step comes behind all that it is after.
+	pivots := 0
+	// A step comes behind all that it is after, and a pivot before all others.
 	for _, step := range slices.Backward(p.Steps) {
 		if !d.HasEffects(&workflow.Progress{Steps: []workflow.StepProgress{step}}) {
 			continue
@@ -46,22 +47,15 @@ func remaining(d *workflow.Definition, p *workflow.Progress) []Remaining {
 			Step: step.Name, Effect: max(step.Effect, workflow.EffectMaybe),
 			OperationID: p.Serving(), Revision: p.Revision, Attempts: step.UndoAttempts, Error: step.UndoError,
 		}
-		if d.Step(step.Name) != nil {
+		at := len(left)
+		if def := d.Step(step.Name); def != nil {
 			call := d.UndoOf(p, step.Name)
 			r.Backend, r.Method, r.Path, r.Body = call.Backend, call.Method, call.Path, call.Body
+			if def.Pivot {
+				at, pivots = pivots, pivots+1
+			}
 		}
-		left = append(left, r)
+		left = slices.Insert(left, at, r)
 	}
-	// A pivot is undone before all others.
-	isPivot := func(r Remaining) bool { def := d.Step(r.Step); return def != nil && def.Pivot }
-	slices.SortStableFunc(left, func(a, b Remaining) int {
-		switch {
-		case isPivot(a) == isPivot(b):
-			return 0
-		case isPivot(a):
-			return -1
-		}
-		return 1
-	})
 	return left
 }

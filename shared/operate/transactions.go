@@ -106,10 +106,6 @@ var (
 
 func (s *Service) act(ctx context.Context, id string, what act, a Actor,
 	change func(*workflow.Progress, time.Time) error) (Acted, error) {
-	op := what.name + " of transaction"
-	if err := a.check(op, id); err != nil {
-		return Acted{}, err
-	}
 	now, repeated := s.now(), false
 	p, err := s.updateTransaction(ctx, id, func(p *workflow.Progress) (bool, error) {
 		last := lastOf(p, what, a)
@@ -125,7 +121,7 @@ func (s *Service) act(ctx context.Context, id string, what act, a Actor,
 		return false, &RefusedError{ID: id, State: string(p.State), Reason: "only a transaction that is Stuck can be retried or given up"}
 	})
 	if err != nil {
-		return Acted{}, fmt.Errorf("%s %s: %w", op, id, err)
+		return Acted{}, fmt.Errorf("%s of transaction %s: %w", what.name, id, err)
 	}
 	s.c.Logger.InfoContext(ctx, "operator acted", telemetry.KeyTransaction, id, telemetry.KeyState, p.State,
 		"event", what.name, "by", a.Name(), "repeated", repeated)
