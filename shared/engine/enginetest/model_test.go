@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,8 @@ type history struct {
 	dies             bool
 	lateAt, nestedAt int
 	slow             time.Duration // of the nested call
+	wishes           []wish        // that come in meanwhile, for the same transaction
+	overtaken        string        // the transaction whose document the other has written beside unsaved results
 	away             string        // the service that gives no answer in time, to any call
 	dead             bool
 	smooth           bool // nothing but deaths and other processes get into its first run's way
@@ -66,10 +69,12 @@ type history struct {
 	// again; asked counts its calls.
 	turns   string
 	asked   map[string]int
-	answers int           // of services that answer differently each time
-	pace    time.Duration // of each call
-	seen    map[string]int
-	nested  bool // another process is at work within a call
+	answers int // of services that answer differently each time
+	// answered is the revision that such a service answered last, by path.
+	answered map[string]int
+	pace     time.Duration // of each call
+	seen     map[string]int
+	nested   bool // another process is at work within a call
 }
 
 // TestHistories is the model of the workflow: whatever the order, the repeats
@@ -146,15 +151,19 @@ func newHistory(t *rapid.T) *history {
 	}
 	h.w = enginetest.New(t, d, 1, func(c *engine.Config) { c.Budgets.SaveEvery = every })
 	for _, step := range []string{"hotel", "flight", "payment"} {
-		h.refused[step] = rapid.IntRange(0, 9).Draw(t, "refuses "+step) == 9 && !(h.smooth && step != "payment")
+		h.refused[step] = rapid.IntRange(0, 9).Draw(t, "refuses "+step) == 9 && !(h.smooth && step == "hotel")
 	}
 	h.turns = rapid.SampledFrom([]string{"", "", "", "", "", "", "", "hotel", "flight", "payment"}).Draw(t, "turns")
-	h.asked = map[string]int{}
+	h.asked, h.answered = map[string]int{}, map[string]int{}
 	h.w.Backends.Answer = func(req engine.Attempt) json.RawMessage {
 		if d.Step(req.Step).Stable {
 			return fmt.Appendf(nil, `{"revision":%d}`, req.Revision)
 		}
 		h.answers++
+		if h.answered[req.Call.Path] == req.Revision {
+			h.note("a service answers differently when it is asked again")
+		}
+		h.answered[req.Call.Path] = req.Revision
 		return fmt.Appendf(nil, `{"revision":%d,"answer":%d}`, req.Revision, h.answers)
 	}
 	h.w.Gate.Decide, h.w.Backends.OnCall = h.decide, h.call
@@ -167,7 +176,7 @@ func newHistory(t *rapid.T) *history {
 }
 
 // decide is the fate of the next effect of the message in hand.
-func (h *history) decide(string, int) workflowtest.Fate {
+func (h *history) decide(effect string, _ int) workflowtest.Fate {
 	if h.dead {
 		return workflowtest.Refuse
 	}
@@ -175,6 +184,7 @@ func (h *history) decide(string, int) workflowtest.Fate {
 	if h.effects != h.fateAt {
 		return workflowtest.Pass
 	}
+	h.noteLost(effect)
 	if h.dead = h.dies; h.dead {
 		h.noteDeath()
 	}
@@ -189,6 +199,9 @@ var wanted = []string{
 	"another works past the lease of unsaved results", "hotel gives no answer", "flight gives no answer", "payment gives no answer",
 	"a call of revision 1 arrives before revision 2", "a call of revision 1 arrives after revision 2",
 	"a wish is there before its start", "a start is repeated", "a transaction is Rejected with all marked",
+	"a wish comes in with 1 result unsaved", "a wish comes in with 2 results unsaved", "several wishes come in beside unsaved results",
+	"the answer to the save of unsaved results is lost", "the answer to a save is lost after a conflict",
+	"a service answers differently when it is asked again",
 }
 
 func (h *history) note(format string, args ...any) { h.seen[fmt.Sprintf(format, args...)]++ }
@@ -240,7 +253,9 @@ func (h *history) call(req engine.Attempt) *workflow.Outcome {
 	h.calls++
 	if h.calls == h.nestedAt {
 		h.noteOther(req.TransactionID)
-		h.other()
+		p, unsaved := h.w.Store.Get(req.TransactionID), h.unsaved(req.TransactionID)
+		h.other(req.TransactionID)
+		h.noteWishes(p.ID, unsaved, len(p.Operations))
 	} else if h.calls == h.lateAt || req.Call.Backend == h.away {
 		h.note("%s gives no answer", req.Step)
 		h.late = append(h.late, req)
@@ -249,8 +264,36 @@ func (h *history) call(req engine.Attempt) *workflow.Outcome {
 	return nil
 }
 
+// noteLost notes a save of results that is made, and whose answer is lost.
+func (h *history) noteLost(effect string) {
+	id, saves := strings.CutPrefix(effect, "replace ")
+	if !saves || h.fate != workflowtest.Lose || h.nested {
+		return
+	}
+	if h.unsaved(id) > 0 {
+		h.note("the answer to the save of unsaved results is lost")
+	}
+	if h.overtaken == id {
+		h.note("the answer to a save is lost after a conflict")
+	}
+}
+
+// noteWishes notes what another process has written beside results that are not
+// saved.
+func (h *history) noteWishes(id string, unsaved, operations int) {
+	wishes := len(h.w.Store.Get(id).Operations) - operations
+	if unsaved == 0 || wishes == 0 {
+		return
+	}
+	h.overtaken = id
+	h.note("a wish comes in with %s unsaved", results(unsaved))
+	if wishes > 1 {
+		h.note("several wishes come in beside unsaved results")
+	}
+}
+
 func (h *history) noteOther(id string) {
-	if n := h.unsaved(id); n > 0 && len(h.w.Queue.Receivable()) > 0 && !h.nested {
+	if n := h.unsaved(id); n > 0 && len(h.w.Queue.Receivable())+len(h.wishes) > 0 && !h.nested {
 		h.note("another works with %s unsaved", results(n))
 		if h.slow > h.w.Engine.Budgets.Lease+engine.LeaseMargin {
 			h.note("another works past the lease of unsaved results")
@@ -260,22 +303,30 @@ func (h *history) noteOther(id string) {
 
 // other lets another process handle a message while a call is under way, with
 // no fates of its own.
-func (h *history) other() {
+func (h *history) other(id string) {
 	if h.nested {
 		return
 	}
 	h.w.Clock.Advance(h.slow)
-	ready := h.w.Queue.Receivable()
-	if len(ready) == 0 {
-		return
-	}
 	outer := *h
 	h.nested = true
 	h.fateAt, h.lateAt, h.nestedAt = 0, 0, 0
-	h.w.Receive(ready[len(ready)-1])
+	for _, w := range h.wishes {
+		h.ask(id, w)
+		h.receiveLast()
+	}
+	if len(h.wishes) == 0 {
+		h.receiveLast()
+	}
 	h.nested = false
 	h.effects, h.calls = outer.effects, outer.calls
 	h.fateAt, h.lateAt, h.nestedAt = outer.fateAt, outer.lateAt, outer.nestedAt
+}
+
+func (h *history) receiveLast() {
+	if ready := h.w.Queue.Receivable(); len(ready) > 0 {
+		h.w.Receive(ready[len(ready)-1])
+	}
 }
 
 var transactions = []string{"t-1", "t-2"}
@@ -287,17 +338,31 @@ func (h *history) post(t *rapid.T) {
 	if slices.ContainsFunc(posted, func(op workflow.Operation) bool { return op.Kind == workflow.OperationStart }) || rapid.IntRange(0, 3).Draw(t, "early") == 3 {
 		kind = rapid.SampledFrom([]workflow.OperationKind{workflow.OperationReschedule, workflow.OperationReschedule, workflow.OperationCancel}).Draw(t, "kind")
 	}
-	op := workflow.Operation{ID: fmt.Sprintf("%s-op-%02d", id, len(posted)), Kind: kind}
-	switch kind {
-	case workflow.OperationStart:
-		op.Body = workflowtest.TripBody()
-	case workflow.OperationReschedule:
-		op.Body = fmt.Appendf(nil, `{"nights":%d}`, rapid.IntRange(0, 9).Draw(t, "nights"))
+	nights := 0
+	if kind == workflow.OperationReschedule {
+		nights = rapid.IntRange(0, 9).Draw(t, "nights")
 	}
 	if kind == workflow.OperationStart && h.w.Store.Get(id) != nil {
 		h.note("a wish is there before its start")
 	}
-	h.posted[id] = append(posted, op)
+	h.ask(id, wish{kind, nights})
+}
+
+// wish is what a client asks for.
+type wish struct {
+	kind   workflow.OperationKind
+	nights int // of a reschedule
+}
+
+func (h *history) ask(id string, w wish) {
+	op := workflow.Operation{ID: fmt.Sprintf("%s-op-%02d", id, len(h.posted[id])), Kind: w.kind}
+	switch w.kind {
+	case workflow.OperationStart:
+		op.Body = workflowtest.TripBody()
+	case workflow.OperationReschedule:
+		op.Body = fmt.Appendf(nil, `{"nights":%d}`, w.nights)
+	}
+	h.posted[id] = append(h.posted[id], op)
 	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
 }
 
@@ -329,6 +394,11 @@ func (h *history) repeat(t *rapid.T) {
 	h.w.PostBy(h.owners[id], op.Kind, id, op.ID, op.Body)
 }
 
+func drawWish(t *rapid.T) wish {
+	kind := rapid.SampledFrom([]workflow.OperationKind{workflow.OperationReschedule, workflow.OperationCancel}).Draw(t, "kind")
+	return wish{kind, rapid.IntRange(0, 9).Draw(t, "nights")}
+}
+
 // message has any receivable message handled, with a fate for one of its
 // effects.
 func (h *history) message(t *rapid.T) {
@@ -337,32 +407,36 @@ func (h *history) message(t *rapid.T) {
 		t.Skip("nothing to receive")
 	}
 	d := ready[rapid.IntRange(0, len(ready)-1).Draw(t, "which")]
-	h.effects, h.calls, h.dead = 0, 0, false
-	effects := 12
+	h.effects, h.calls, h.dead, h.overtaken = 0, 0, false, ""
+	effects, calls := 12, 6
 	if h.smooth {
-		effects = 6
+		effects, calls = 6, 3
 	}
 	h.fateAt = rapid.IntRange(0, effects).Draw(t, "fate at")
 	if h.fateAt > 0 {
 		h.fate = rapid.SampledFrom([]workflowtest.Fate{workflowtest.Refuse, workflowtest.Lose}).Draw(t, "fate")
 		h.dies = rapid.Bool().Draw(t, "dies")
 	}
-	if h.smooth && h.fateAt > 0 {
-		h.dies = true
-	} else {
+	if !h.smooth {
 		h.lateAt = rapid.IntRange(0, 6).Draw(t, "late at")
+		h.away = rapid.SampledFrom([]string{"", "", "", "", "hotel", "flight", "payment"}).Draw(t, "away")
 	}
-	h.nestedAt = rapid.IntRange(0, 6).Draw(t, "other process at")
-	h.away = rapid.SampledFrom([]string{"", "", "", "", "hotel", "flight", "payment"}).Draw(t, "away")
+	h.nestedAt = rapid.IntRange(0, calls).Draw(t, "other process at")
 	if h.nestedAt > 0 {
-		h.slow = time.Duration(rapid.IntRange(0, 80).Draw(t, "seconds")) * time.Second
+		for range rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "wishes meanwhile") {
+			h.wishes = append(h.wishes, drawWish(t))
+		}
+		seconds := rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 80)).Draw(t, "seconds")
+		h.slow = time.Duration(seconds) * time.Second
 	}
 	h.w.Receive(d)
 	h.calm()
 }
 
 // calm ends all fates.
-func (h *history) calm() { h.fateAt, h.lateAt, h.nestedAt, h.away, h.dead = 0, 0, 0, "", false }
+func (h *history) calm() {
+	h.fateAt, h.lateAt, h.nestedAt, h.wishes, h.away, h.dead = 0, 0, 0, nil, "", false
+}
 
 func (h *history) time(t *rapid.T) {
 	h.w.Clock.Advance(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
