@@ -24,7 +24,7 @@ const InvocationHeader = "X-Azure-Functions-InvocationId"
 // batch); an error makes the host abandon the message, or repeat the batch.
 type EventFunc func(ctx context.Context, i *Invocation) error
 
-// EventConfig is how events are handled.
+// EventConfig is how events are handled. All fields are required.
 type EventConfig struct {
 	// Timeout bounds one event; it must be below the host's functionTimeout,
 	// after which the host kills the process with everything in it.
@@ -35,11 +35,10 @@ type EventConfig struct {
 	// MaxBody bounds the body of an invocation, in bytes.
 	MaxBody int64
 	// Concurrency bounds the events of one function that run at once; more
-	// wait, inside their Timeout. 0 means no bound but the host's own.
+	// wait, inside their Timeout.
 	Concurrency int
-	// Observer is told of each event. May be nil.
-	Observer Observer
-	Logger   *slog.Logger
+	Observer    Observer // is told of each event
+	Logger      *slog.Logger
 }
 
 // Events makes handlers for events and knows those that still run. It is safe
@@ -70,10 +69,7 @@ func (e *Events) Wait(ctx context.Context) error {
 // succeeds and 500 when it doesn't, panics included: only that invocation
 // fails.
 func (e *Events) Handler(function string, fn EventFunc) http.Handler {
-	var slots chan struct{}
-	if e.c.Concurrency > 0 {
-		slots = make(chan struct{}, e.c.Concurrency)
-	}
+	slots := make(chan struct{}, e.c.Concurrency)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i, status, err := e.read(w, r, function)
 		if err != nil {
@@ -83,7 +79,7 @@ func (e *Events) Handler(function string, fn EventFunc) http.Handler {
 		}
 		ctx := telemetry.With(r.Context(),
 			slog.String(telemetry.KeyFunction, function), slog.String(telemetry.KeyInvocation, i.ID))
-		ctx, ended := e.observe(telemetry.FromHost(ctx, r.Header.Get), i)
+		ctx, ended := e.c.Observer.Event(telemetry.FromHost(ctx, r.Header.Get), i)
 		ctx, cancel := context.WithTimeout(telemetry.Rooted(ctx), e.c.Timeout)
 		defer cancel()
 		start := time.Now()
@@ -97,13 +93,6 @@ func (e *Events) Handler(function string, fn EventFunc) http.Handler {
 		e.c.Logger.DebugContext(ctx, "invocation succeeded", telemetry.KeyDuration, time.Since(start).Milliseconds())
 		respond(w, http.StatusOK, nil)
 	})
-}
-
-func (e *Events) observe(ctx context.Context, i *Invocation) (context.Context, func(error)) {
-	if e.c.Observer == nil {
-		return ctx, func(error) {}
-	}
-	return e.c.Observer.Event(ctx, i)
 }
 
 // read checks the request and decodes it. The status is for the error.
@@ -142,18 +131,14 @@ func (e *Events) read(w http.ResponseWriter, r *http.Request, function string) (
 // run calls fn in a slot and waits for it, but not for ever: the host would
 // kill the whole process for one event that ignores its context.
 func (e *Events) run(ctx context.Context, slots chan struct{}, i *Invocation, fn EventFunc) error {
-	if slots != nil {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for other invocations of %s: %w", i.Function, ctx.Err())
-		}
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for other invocations of %s: %w", i.Function, ctx.Err())
 	}
 	done := make(chan error, 1)
 	e.running.Go(func() {
-		if slots != nil {
-			defer func() { <-slots }()
-		}
+		defer func() { <-slots }()
 		done <- e.guard(ctx, i, fn)
 	})
 	select {

@@ -32,7 +32,7 @@ func post(h http.Handler, change func(*http.Request)) *httptest.ResponseRecorder
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 func config() EventConfig {
-	return EventConfig{Timeout: time.Minute, Grace: time.Second, MaxBody: 1 << 20, Logger: quiet()}
+	return EventConfig{Timeout: time.Minute, Grace: time.Second, MaxBody: 1 << 20, Concurrency: 256, Observer: unobserved{}, Logger: quiet()}
 }
 
 func TestEventAnswers(t *testing.T) {

@@ -25,6 +25,17 @@ func (r *recorder) Request(ctx context.Context, _ *http.Request, function, route
 	}
 }
 
+// unobserved is an observer that looks away.
+type unobserved struct{}
+
+func (unobserved) Event(ctx context.Context, _ *Invocation) (context.Context, func(error)) {
+	return ctx, func(error) {}
+}
+
+func (unobserved) Request(ctx context.Context, _ *http.Request, _, _ string) (context.Context, func(int)) {
+	return ctx, func(int) {}
+}
+
 func TestObserverOfEvents(t *testing.T) {
 	var seen recorder
 	c := config()

@@ -22,7 +22,7 @@ type Router struct {
 	logger   *slog.Logger
 }
 
-// NewRouter returns an empty router. The observer may be nil.
+// NewRouter returns an empty router.
 func NewRouter(observer Observer, logger *slog.Logger) *Router {
 	r := &Router{mux: mux.NewRouter().SkipClean(true), methods: map[string]byMethod{}, observer: observer, logger: logger}
 	r.mux.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

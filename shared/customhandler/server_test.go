@@ -175,7 +175,7 @@ func TestWeb(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := httptest.NewRecorder()
-			Web("F", "/api/x", nil, quiet(), test.h).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/x", nil))
+			Web("F", "/api/x", unobserved{}, quiet(), test.h).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/x", nil))
 			if w.Code != test.status || w.Body.String() != test.body {
 				t.Errorf("got %d %s", w.Code, w.Body)
 			}
@@ -184,7 +184,7 @@ func TestWeb(t *testing.T) {
 }
 
 func TestWebPanicInTheMiddleOfAnAnswer(t *testing.T) {
-	url, stop := serve(t, Web("F", "/api/x", nil, quiet(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	url, stop := serve(t, Web("F", "/api/x", unobserved{}, quiet(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			t.Error(err)

@@ -72,16 +72,6 @@ func (m Metadata) Object(name string) (map[string]json.RawMessage, error) {
 	return object, nil
 }
 
-// Strings returns an array of texts; a null in it is "".
-func (m Metadata) Strings(name string) ([]string, error) {
-	return array(m, name, func(raw json.RawMessage) (string, error) {
-		if string(raw) == "null" {
-			return "", nil
-		}
-		return plain(raw), nil
-	})
-}
-
 // Ints returns an array of whole numbers.
 func (m Metadata) Ints(name string) ([]int64, error) {
 	return array(m, name, func(raw json.RawMessage) (int64, error) { return strconv.ParseInt(plain(raw), 10, 64) })

@@ -14,16 +14,13 @@ import (
 // Web returns the handler of an HTTP function: next, with the log keys and the
 // trace of its invocation in the context, and with a panic answered as a
 // problem instead of a cut connection. route is the template of the path, for
-// the observer, which may be nil.
+// the observer.
 func Web(function, route string, observer Observer, logger *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := telemetry.With(r.Context(),
 			slog.String(telemetry.KeyFunction, function), slog.String(telemetry.KeyInvocation, r.Header.Get(InvocationHeader)))
 		ctx = telemetry.FromHeader(ctx, r.Header.Get)
-		ended := func(int) {}
-		if observer != nil {
-			ctx, ended = observer.Request(ctx, r, function, route)
-		}
+		ctx, ended := observer.Request(ctx, r, function, route)
 		ctx = telemetry.Rooted(ctx)
 		r = r.WithContext(ctx)
 		answer := &statusWriter{ResponseWriter: w}
