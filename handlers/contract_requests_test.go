@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,6 +95,53 @@ func refusedExchanges(t *testing.T, c *contract) {
 	}
 	close(hold)
 }
+
+// TestOverloadRefusesAtTheDoor has as many requests under way as Ingest lets in at
+// first: the next one is refused with its body unread, and leaves nothing behind.
+func TestOverloadRefusesAtTheDoor(t *testing.T) {
+	const first = 500 // see ingest.Throttle
+	w := newWorld(t)
+	entered, goOn, statuses := make(chan struct{}), make(chan struct{}), make(chan int)
+	post := func(body io.Reader) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, routePrefix+requestPath, body)
+		r.Header.Set("Content-Type", "application/json")
+		answer := httptest.NewRecorder()
+		w.app.ServeHTTP(answer, r)
+		return answer
+	}
+	for range first {
+		var once sync.Once
+		body := io.MultiReader(readerFunc(func([]byte) (int, error) {
+			once.Do(func() { entered <- struct{}{}; <-goOn })
+			return 0, io.EOF
+		}), strings.NewReader(deliveryBody))
+		go func() { statuses <- post(body).Code }()
+	}
+	for range first {
+		<-entered
+	}
+	unread := strings.NewReader(deliveryBody)
+	if a := post(unread); a.Code != http.StatusServiceUnavailable || a.Header().Get("Retry-After") == "" ||
+		!containsText(a.Body.Bytes(), "nothing was accepted") || unread.Len() != len(deliveryBody) {
+		t.Errorf("got %d, %v, %s; %d bytes were not read", a.Code, a.Header(), a.Body, unread.Len())
+	}
+	close(goOn)
+	for range first {
+		if status := <-statuses; status != http.StatusAccepted {
+			t.Errorf("one that was let in got %d", status)
+		}
+	}
+	if n := len(w.producer.take()); n != first {
+		t.Errorf("the hub has %d events, want %d", n, first)
+	}
+	if a := post(strings.NewReader(deliveryBody)); a.Code != http.StatusAccepted {
+		t.Errorf("afterwards: %d", a.Code)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestFullBufferRefusesAtOnce sends more than the writer takes while the hub is
 // silent: what is over is refused, and the rest is accepted in the end.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -72,6 +73,23 @@ func (a *App) accept(do func(ctx context.Context, in ingest.Input, id, key strin
 		}
 		observe.About(r.Context(), result.TransactionID, result.OperationID)
 		return a.answerReceipt(w, result)
+	})
+}
+
+// throttled returns next behind a throttle. What that refuses is answered before
+// anything of the request is looked at, and is counted but not logged: to refuse
+// must be cheap.
+func throttled(t *ingest.Throttle, next http.Handler) http.Handler {
+	busy := refusal(ingest.ErrBusy)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		entered := time.Now()
+		if !t.Enter() {
+			observe.NoteRefusal(r.Context(), busy)
+			problem.Write(w, r, busy)
+			return
+		}
+		defer func() { t.Leave(entered, time.Now()) }()
+		next.ServeHTTP(w, r)
 	})
 }
 

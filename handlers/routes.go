@@ -7,6 +7,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
@@ -36,10 +37,11 @@ type function struct {
 	event  customhandler.EventFunc
 
 	// An HTTP function's:
-	template  string      // the host's route
-	anonymous bool        // anyone may call; otherwise see roles
-	roles     []auth.Role // any of which a caller needs; with AUTH_MODE keys, a function key instead
-	limited   bool        // counted against the caller's rate limit
+	template  string           // the host's route
+	anonymous bool             // anyone may call; otherwise see roles
+	roles     []auth.Role      // any of which a caller needs; with AUTH_MODE keys, a function key instead
+	limited   bool             // counted against the caller's rate limit
+	throttle  *ingest.Throttle // in front of all else; nil for none
 	endpoints []endpoint
 }
 
@@ -75,7 +77,7 @@ func (a *App) table() []function {
 	s, q := a.services, a.settings
 	return []function{
 		{name: "Ingest", trigger: httpTrigger, binding: "req", template: a.business.Resource + "/{id?}", roles: clients, limited: true,
-			endpoints: a.ingestEndpoints()},
+			throttle: ingest.NewThrottle(q.Budgets.AcceptTarget), endpoints: a.ingestEndpoints()},
 		{name: "Progress", trigger: httpTrigger, binding: "req", template: a.business.Resource + "/{id}/{*rest}", roles: clients, limited: true,
 			endpoints: a.progressEndpoints()},
 		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay},
@@ -177,7 +179,11 @@ func (a *App) router(observer customhandler.Observer) http.Handler {
 			router.Event(f.name, a.events.Handler(f.name, f.event))
 		}
 		for _, e := range f.endpoints {
-			router.Request(f.name, e.method, routePrefix+"/"+e.path, a.guard(f, e.handle))
+			guarded := a.guard(f, e.handle)
+			if f.throttle != nil {
+				guarded = throttled(f.throttle, guarded)
+			}
+			router.Request(f.name, e.method, routePrefix+"/"+e.path, guarded)
 		}
 	}
 	return router

@@ -63,6 +63,7 @@ func (s Settings) ownRules() []business.Rule {
 		less("LATER_MIN_SECONDS", b.LaterMin, "LATER_MAX_SECONDS", b.LaterMax, "delays grow from the one to the other"),
 		less("LATER_MAX_SECONDS", b.LaterMax, "COMPLETE_BY_HOURS", b.CompleteBy, "a run must notice the limit"),
 		less("LATER_MAX_SECONDS", b.LaterMax, "QUEUE_TTL_HOURS", b.QueueTTL, "a wake must not expire before it is due"),
+		upTo("ACCEPT_TARGET_MS", b.AcceptTarget, "ACCEPT_TIMEOUT_SECONDS", b.Accept, "what is given up is too slow"),
 		less("ACCEPT_TIMEOUT_SECONDS", b.Accept, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout, "the client gets our answer, not the host's"),
 		rule([]string{"DOCUMENT_TTL_DAYS", "HUB_RETENTION_HOURS", "QUEUE_TTL_HOURS"}, fmt.Sprintf(
 			"DOCUMENT_TTL_DAYS (%v) must be more than HUB_RETENTION_HOURS and QUEUE_TTL_HOURS together (%v): "+

@@ -103,6 +103,7 @@ type Budgets struct {
 	HubRetention    time.Duration
 	QueueTTL        time.Duration
 	Accept          time.Duration // how long Ingest waits for an acknowledgement
+	AcceptTarget    time.Duration // in which it is to answer
 	// MaxDeliveryCount is the queues'.
 	MaxDeliveryCount int
 	CallAttempts     int // of one step's call, in one invocation

@@ -122,6 +122,8 @@ func (s *Settings) calls() []Variable {
 		{"QUEUE_TTL_HOURS", "336", "the time to live of messages in the queues", span(&s.Budgets.QueueTTL, time.Hour, 0.1, 8760)},
 		{"ACCEPT_TIMEOUT_SECONDS", "10", "how long Ingest waits for the acknowledgement of its event",
 			span(&s.Budgets.Accept, time.Second, 0.05, 200)},
+		{"ACCEPT_TARGET_MS", "200", "milliseconds in which Ingest is to answer; it refuses with 503 what it can't answer so, but never the first 100 at once",
+			span(&s.Budgets.AcceptTarget, time.Millisecond, 10, 10_000)},
 
 		{"WRITER_BATCH_EVENTS", "500", "events after which a batch is sent", whole(&s.Writer.BatchEvents, 1, 10_000)},
 		{"WRITER_BATCH_BYTES", "262144", "bytes after which a batch is sent", whole(&s.Writer.BatchBytes, 80_000, 1_048_576)},

@@ -37,14 +37,15 @@ type capacity struct{ accept, complete float64 } // a second
 // probe measures what the app can do with a backlog: how fast it is accepted while
 // the rest runs, and how fast it is completed then.
 func (b *bench) probe(ctx context.Context, app *Process, s *stream) (capacity, error) {
-	if err := s.full(ctx, crowd, b.Backlog); err != nil { // which warms it up
+	if _, err := s.full(ctx, crowd, b.Backlog); err != nil { // which warms it up
 		return capacity{}, err
 	}
 	if _, err := b.drain(ctx, app); err != nil {
 		return capacity{}, err
 	}
 	begun := time.Now()
-	if err := s.full(ctx, crowd, b.Backlog); err != nil {
+	taken, err := s.full(ctx, crowd, b.Backlog)
+	if err != nil {
 		return capacity{}, err
 	}
 	accepting := time.Since(begun)
@@ -53,7 +54,7 @@ func (b *bench) probe(ctx context.Context, app *Process, s *stream) (capacity, e
 	if err != nil {
 		return capacity{}, err
 	}
-	c := capacity{float64(b.Backlog) / accepting.Seconds(), float64(max(1, done)) / time.Since(begun).Seconds()}
+	c := capacity{float64(taken) / accepting.Seconds(), float64(max(1, done)) / time.Since(begun).Seconds()}
 	b.Notice(fmt.Sprintf("  accepts %.0f/s, completes %.0f/s", c.accept, c.complete))
 	return c, nil
 }
@@ -78,9 +79,9 @@ func (s *stream) send(count int) load.Send {
 	return func(ctx context.Context, n int) load.Answer { return s.client.Send(ctx, from+n) }
 }
 
-func (s *stream) full(ctx context.Context, clients, n int) error {
-	_, err := accepted(load.Full(ctx, clients, n, 0, s.send(n)))
-	return err
+// full sends n requests as fast as the app answers, and returns how many were accepted.
+func (s *stream) full(ctx context.Context, clients, n int) (int, error) {
+	return accepted(load.Full(ctx, clients, n, 0, s.send(n)))
 }
 
 // offer offers a rate for a time and reports what came of it.
