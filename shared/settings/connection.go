@@ -76,18 +76,25 @@ func (c Connection) String() string {
 // LogValue is String.
 func (c Connection) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
+// The connections, by their variables.
+const eventHubs, serviceBus, cosmosDB = "EventHubs", "ServiceBus", "CosmosDB"
+
 // connectionKind is what is particular about a service's connection.
 type connectionKind struct {
 	name      string   // of the variable
 	suffix    string   // of the variable with the address
 	parts     []string // that a connection string must have
 	addressOf string   // an example
+	field     func(*Settings) *Connection
 }
 
-var connectionKinds = struct{ eventHubs, serviceBus, cosmosDB connectionKind }{
-	connectionKind{"EventHubs", "__fullyQualifiedNamespace", []string{"Endpoint", "SharedAccessKeyName", "SharedAccessKey"}, "ns.servicebus.windows.net"},
-	connectionKind{"ServiceBus", "__fullyQualifiedNamespace", []string{"Endpoint", "SharedAccessKeyName", "SharedAccessKey"}, "ns.servicebus.windows.net"},
-	connectionKind{"CosmosDB", "__accountEndpoint", []string{"AccountEndpoint", "AccountKey"}, "https://account.documents.azure.com:443/"},
+var connectionKinds = []connectionKind{
+	{eventHubs, "__fullyQualifiedNamespace", []string{"Endpoint", "SharedAccessKeyName", "SharedAccessKey"}, "ns.servicebus.windows.net",
+		func(s *Settings) *Connection { return &s.EventHubs }},
+	{serviceBus, "__fullyQualifiedNamespace", []string{"Endpoint", "SharedAccessKeyName", "SharedAccessKey"}, "ns.servicebus.windows.net",
+		func(s *Settings) *Connection { return &s.ServiceBus }},
+	{cosmosDB, "__accountEndpoint", []string{"AccountEndpoint", "AccountKey"}, "https://account.documents.azure.com:443/",
+		func(s *Settings) *Connection { return &s.CosmosDB }},
 }
 
 // load reads the variables of one connection. As with the host, a plain value

@@ -1,12 +1,13 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
@@ -24,7 +25,7 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(markdown(chosen.Business()), string(have)); diff != "" {
+	if diff := gocmp.Diff(markdown(chosen.Business()), string(have)); diff != "" {
 		t.Errorf("run UPDATE=1 go test ./shared/settings (-want +got):\n%s", diff)
 	}
 }
@@ -48,7 +49,7 @@ credentials), ` + "`__clientId`" + ` names a user-assigned identity.
 | variable | instead of it |
 |---|---|
 `)
-	for _, k := range []connectionKind{connectionKinds.eventHubs, connectionKinds.serviceBus, connectionKinds.cosmosDB} {
+	for _, k := range connectionKinds {
 		fmt.Fprintf(&b, "| `%s` | `%s%s` such as `%s`, `%s__credential`, `%s__clientId` |\n",
 			k.name, k.name, k.suffix, k.addressOf, k.name, k.name)
 	}
@@ -62,7 +63,7 @@ with it the handler, runs all functions but those NAME for which
 |---|---|
 `)
 	for _, name := range FunctionNames(of) {
-		fmt.Fprintf(&b, "| %s | %s |\n", name, functionsOf(of)[name])
+		fmt.Fprintf(&b, "| %s | %s |\n", name, cmp.Or(strings.Join(functionsOf(of)[name], ", "), "none"))
 	}
 	b.WriteString(`
 ## Variables
@@ -98,21 +99,4 @@ func presets(b business.Business) (s Settings) {
 		}
 	}
 	return s
-}
-
-// String names them.
-func (u uses) String() string {
-	var names []string
-	for _, c := range []struct {
-		used bool
-		kind connectionKind
-	}{{u.eventHubs, connectionKinds.eventHubs}, {u.serviceBus, connectionKinds.serviceBus}, {u.cosmosDB, connectionKinds.cosmosDB}} {
-		if c.used {
-			names = append(names, c.kind.name)
-		}
-	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }

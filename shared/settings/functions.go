@@ -24,42 +24,33 @@ var disabledForms = []string{"AzureWebJobs.%s.Disabled", "AzureWebJobs_%s_Disabl
 // maxFunctions bounds the numbers that are looked for.
 const maxFunctions = 100
 
-// uses says which connections a function needs.
-type uses struct{ eventHubs, serviceBus, cosmosDB bool }
-
-var (
-	usesAll     = uses{eventHubs: true, serviceBus: true, cosmosDB: true}
-	usesQueues  = uses{serviceBus: true, cosmosDB: true}
-	usesNothing = uses{}
-)
-
-// functionsOf are all functions of the app: the system's own, and those that serve
-// the backends.
-func functionsOf(b business.Business) map[string]uses {
+// functionsOf are all functions of the app, with the connections that each needs: the
+// system's own, and those that serve the backends.
+func functionsOf(b business.Business) map[string][]string {
 	all := maps.Clone(functions)
 	for _, backend := range b.Backends {
 		for _, f := range backend.Functions {
-			all[f.Name] = uses{cosmosDB: true}
+			all[f.Name] = []string{cosmosDB}
 		}
 	}
 	return all
 }
 
 // functions are the system's own.
-var functions = map[string]uses{
-	"Ingest":                  {eventHubs: true, cosmosDB: true},
-	"Progress":                {cosmosDB: true},
-	"Relay":                   usesAll,
-	"Schedule":                usesQueues,
-	"Supervise":               usesQueues,
-	"Notify":                  usesQueues,
-	"DeadLetterTransactions":  usesQueues,
-	"DeadLetterCompensations": usesQueues,
-	"DeadLetterNotifications": usesQueues,
-	"Sweep":                   usesAll,
-	"Operations":              usesQueues,
-	"Live":                    usesNothing,
-	"Ready":                   usesNothing,
+var functions = map[string][]string{
+	"Ingest":                  {eventHubs, cosmosDB},
+	"Progress":                {cosmosDB},
+	"Relay":                   {eventHubs, serviceBus, cosmosDB},
+	"Schedule":                {serviceBus, cosmosDB},
+	"Supervise":               {serviceBus, cosmosDB},
+	"Notify":                  {serviceBus, cosmosDB},
+	"DeadLetterTransactions":  {serviceBus, cosmosDB},
+	"DeadLetterCompensations": {serviceBus, cosmosDB},
+	"DeadLetterNotifications": {serviceBus, cosmosDB},
+	"Sweep":                   {eventHubs, serviceBus, cosmosDB},
+	"Operations":              {serviceBus, cosmosDB},
+	"Live":                    nil,
+	"Ready":                   nil,
 }
 
 // Functions are the functions that the host runs here; none stands for all. Names
@@ -90,17 +81,14 @@ func (f Functions) String() string {
 	return strings.Join(f, ", ")
 }
 
-// use returns the connections that these functions need.
-func (f Functions) use(b business.Business) uses {
-	var all uses
-	for name, u := range functionsOf(b) {
-		if f.Has(name) {
-			all.eventHubs = all.eventHubs || u.eventHubs
-			all.serviceBus = all.serviceBus || u.serviceBus
-			all.cosmosDB = all.cosmosDB || u.cosmosDB
+// need reports whether one of these functions needs a connection.
+func (f Functions) need(b business.Business, connection string) bool {
+	for name, connections := range functionsOf(b) {
+		if f.Has(name) && slices.Contains(connections, connection) {
+			return true
 		}
 	}
-	return all
+	return false
 }
 
 // FunctionNames returns the names of all functions, sorted.

@@ -28,19 +28,10 @@ func Load(b business.Business, getenv func(string) string) (Settings, error) {
 	}
 	note(s.loadPort(getenv))
 	s.Functions = loadFunctions(b, getenv)
-	use := s.Functions.use(b)
-	for _, c := range []struct {
-		needed bool
-		kind   connectionKind
-		into   *Connection
-	}{
-		{use.eventHubs, connectionKinds.eventHubs, &s.EventHubs},
-		{use.serviceBus, connectionKinds.serviceBus, &s.ServiceBus},
-		{use.cosmosDB, connectionKinds.cosmosDB, &s.CosmosDB},
-	} {
-		if c.needed {
-			connection, err := c.kind.load(getenv)
-			*c.into = connection
+	for _, kind := range connectionKinds {
+		if s.Functions.need(b, kind.name) {
+			connection, err := kind.load(getenv)
+			*kind.field(&s) = connection
 			note(err)
 		}
 	}
