@@ -35,9 +35,6 @@ const (
 // where the trigger of a stored checkpoint reads nothing until the new hub has
 // come as far as the old one.
 func (s *Service) CatchUp(ctx context.Context) (events int, err error) {
-	if s.c.Checkpoints == nil {
-		return 0, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	hub, err := s.c.Reader.Hub(ctx)

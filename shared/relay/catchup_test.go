@@ -163,10 +163,3 @@ func TestCatchUpFails(t *testing.T) {
 		})
 	}
 }
-
-func TestCatchUpWithoutCheckpoints(t *testing.T) {
-	s, _, _ := newService(t)
-	if events, err := s.CatchUp(t.Context()); events != 0 || err != nil {
-		t.Errorf("got %d events, %v", events, err)
-	}
-}

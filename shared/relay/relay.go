@@ -55,8 +55,6 @@ type Config struct {
 	Sender     engine.Sender
 	Quarantine Quarantine
 	// Checkpoints and Reader find and fill the gaps that the trigger leaves.
-	// Without Checkpoints (nil) nobody looks for them, and what follows is not
-	// needed.
 	Checkpoints Checkpoints
 	Reader      Reader
 	// Hub and ConsumerGroup are the trigger's.
@@ -89,12 +87,6 @@ func New(c Config) *Service { return &Service{c: c, known: map[string]position{}
 // newer than this code knows is an error, so that it is retried until an
 // instance is there that knows it; the other events of its batch go on.
 func (s *Service) Relay(ctx context.Context, b Batch) error {
-	if len(b.Events) == 0 {
-		return nil
-	}
-	if s.c.Checkpoints == nil {
-		return s.handOver(ctx, b)
-	}
 	for left := b.Events; len(left) > 0; {
 		b.Events = consecutive(left)
 		left = left[len(b.Events):]

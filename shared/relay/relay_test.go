@@ -53,7 +53,7 @@ func (k *keeper) Keep(_ context.Context, e quarantine.Entry) error {
 func newService(t *testing.T) (*Service, *queue, *keeper) {
 	q, k := &queue{}, &keeper{}
 	return New(Config{
-		Queue: "deliveries-queue", Sender: q, Quarantine: k,
+		Queue: "deliveries-queue", Sender: q, Quarantine: k, Checkpoints: &checkpoints{stored: map[string]Checkpoint{}}, Reader: &hub{},
 		Hub: "requests", ConsumerGroup: "relay", Quiet: 2 * time.Minute, Now: func() time.Time { return now },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}), q, k
