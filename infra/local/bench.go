@@ -26,6 +26,7 @@ type benchFlags struct {
 	seed               uint64
 	json               bool
 	markdown, profiles string
+	hub                hubFlags
 }
 
 func (f *benchFlags) define(flags *flag.FlagSet) {
@@ -39,6 +40,7 @@ func (f *benchFlags) define(flags *flag.FlagSet) {
 	flags.DurationVar(&c.Spike, "spike", 10*time.Second, "how long spike and overload last")
 	flags.DurationVar(&c.Soak, "soak", time.Hour, "how long soak lasts")
 	flags.DurationVar(&c.Settle, "settle", 20*time.Minute, "how long a backlog may take; the scenario backlog stops then")
+	f.hub.define(flags)
 	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual requests)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the usual requests")
 	flags.StringVar(&c.Dir, "dir", "", "`folder` to work in (default .build/bench)")
@@ -59,7 +61,7 @@ func (f *benchFlags) check() error {
 	case min(c.For, c.Spike, c.Soak, c.Settle) < 100*time.Millisecond || min(c.Latency, c.Tail) < 0:
 		return &usageError{"bench: a time is too short: use 100ms and more"}
 	}
-	return nil
+	return f.hub.check("bench")
 }
 
 func benchHelp(w io.Writer) error {
@@ -201,14 +203,14 @@ func (f *benchFlags) prepare(ctx context.Context, d *display) error {
 			return err
 		}
 	}
-	f.config.Starter, err = starter(ctx, f.config.Dir, "bench", f.profiles, d)
+	f.config.Starter, err = starter(ctx, f.config.Dir, "bench", f.profiles, f.hub, d)
 	return err
 }
 
 // starter stages the app below a folder, by default the one of that name in .build,
 // and returns what starts it there as a process of its own. profiles is the folder for
 // its profiles, "" for none.
-func starter(ctx context.Context, dir, name, profiles string, d *display) (bench.Starter, error) {
+func starter(ctx context.Context, dir, name, profiles string, hub hubFlags, d *display) (bench.Starter, error) {
 	if dir == "" {
 		project, err := stage.FindProject(".")
 		if err != nil {
@@ -226,7 +228,7 @@ func starter(ctx context.Context, dir, name, profiles string, d *display) (bench
 	}
 	d.note("building the function app")
 	app, err := stageProject(ctx, stage.Options{Target: stage.Local, Out: filepath.Join(dir, "app"), Profile: profiles != ""})
-	return bench.Starter{Command: []string{self}, App: app, Dir: dir, Profiles: profiles}, err
+	return bench.Starter{Command: []string{self}, App: app, Dir: dir, Partitions: hub.partitions, Profiles: profiles}, err
 }
 
 // broken is the error for promises that did not hold. A target that is missed is

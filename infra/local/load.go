@@ -9,12 +9,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
-	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/shared/auth"
 )
 
@@ -27,7 +25,8 @@ type loadFlags struct {
 	rate, url, samples, dir string
 	shape                   load.Shape
 	seed                    uint64
-	inFlight, partitions    int
+	inFlight                int
+	hub                     hubFlags
 	settle                  time.Duration
 	json                    bool
 }
@@ -38,7 +37,7 @@ func (f *loadFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual requests)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the usual requests")
 	flags.IntVar(&f.inFlight, "in-flight", 8192, "how many requests may be unanswered at once; others are sent late")
-	flags.IntVar(&f.partitions, "partitions", system.DefaultPartitions, "partitions of the event hub, if the command serves the app")
+	f.hub.define(flags)
 	flags.DurationVar(&f.settle, "settle", time.Minute, "how long to wait until every accepted transaction has ended")
 	flags.StringVar(&f.dir, "dir", "", "`folder` for the plots, and to work in (default .build/load)")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
@@ -54,7 +53,7 @@ func (f *loadFlags) check() (err error) {
 	if f.settle < 0 {
 		return &usageError{fmt.Sprintf("load: -settle %v: a time can't be negative", f.settle)}
 	}
-	return (&hubFlags{f.partitions}).check("load")
+	return f.hub.check("load")
 }
 
 // runLoad offers requests to an app and reports what clients saw.
@@ -121,12 +120,12 @@ func (f *loadFlags) target(ctx context.Context, d *display, s load.Samples) (*lo
 	if f.url != "" {
 		return f.remote()
 	}
-	starter, err := starter(ctx, f.dir, "load", "", d)
+	starter, err := starter(ctx, f.dir, "load", "", f.hub, d)
 	if err != nil {
 		return nil, err
 	}
 	d.note("starting the services and the function app")
-	app, err := starter.Serve(ctx, []string{"-partitions", strconv.Itoa(f.partitions)}, s.Settings)
+	app, err := starter.Serve(ctx, s.Settings)
 	if err != nil {
 		return nil, err
 	}

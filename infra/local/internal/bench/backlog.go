@@ -84,7 +84,7 @@ func (b *bench) backlog(ctx context.Context) (o *Outcome, err error) {
 		return nil, err
 	}
 	begun := time.Now()
-	app, err := b.Resume(ctx, nil, b.Samples.Mocked(mock.URL))
+	app, err := b.Resume(ctx, b.Samples.Mocked(mock.URL))
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (b *bench) accumulate(ctx context.Context, mock *Process, o *Outcome) (ids 
 		settings[name] = value
 	}
 	begun := time.Now()
-	app, err := b.Serve(ctx, nil, settings)
+	app, err := b.Serve(ctx, settings)
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (b *bench) overload(ctx context.Context) (o *Outcome, err error) {
 		return nil, err
 	}
 	defer closing(mock, &err)
-	app, err := b.Serve(ctx, nil, b.Samples.Mocked(mock.URL))
+	app, err := b.Serve(ctx, b.Samples.Mocked(mock.URL))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
@@ -29,25 +30,28 @@ type Starter struct {
 	Command []string // this program
 	App     string   // the staged app, in a folder of its own: what is served is noted beside it
 	Dir     string   // where state and output are kept
+	// Partitions are those of the event hub that is served.
+	Partitions int
 	// Profiles is the folder for profiles of the runtime and the handler, which must be
 	// staged for that; "" for none.
 	Profiles string
 }
 
-// Serve starts the local runtime with fresh state, and waits until it serves. flags
-// are further ones of serve, settings are the app's.
-func (s Starter) Serve(ctx context.Context, flags []string, settings map[string]string) (*Process, error) {
+// Serve starts the local runtime with fresh state, and waits until it serves. The
+// settings are the app's.
+func (s Starter) Serve(ctx context.Context, settings map[string]string) (*Process, error) {
 	if err := os.RemoveAll(s.data()); err != nil {
 		return nil, err
 	}
-	return s.Resume(ctx, flags, settings)
+	return s.Resume(ctx, settings)
 }
 
 func (s Starter) data() string { return filepath.Join(s.Dir, "data") }
 
 // Resume is Serve with the state that an earlier one has left.
-func (s Starter) Resume(ctx context.Context, flags []string, settings map[string]string) (*Process, error) {
-	args := append([]string{"serve", "-app", s.App, "-data", s.data(), "-http", "127.0.0.1:0", "-amqp", "127.0.0.1:0", "-cosmos", "127.0.0.1:0"}, flags...)
+func (s Starter) Resume(ctx context.Context, settings map[string]string) (*Process, error) {
+	args := []string{"serve", "-app", s.App, "-data", s.data(), "-http", "127.0.0.1:0", "-amqp", "127.0.0.1:0", "-cosmos", "127.0.0.1:0",
+		"-partitions", strconv.Itoa(s.Partitions)}
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		env = append(env, name+"="+settings[name])

@@ -26,7 +26,7 @@ var acceptingAlone = map[string]string{"AzureWebJobs.Relay.Disabled": "true", "A
 
 // ingest compares accepting alone, to a durable hub, with a proxy before a mux.
 func (b *bench) ingest(ctx context.Context) (o *Outcome, err error) {
-	app, err := b.Serve(ctx, nil, acceptingAlone)
+	app, err := b.Serve(ctx, acceptingAlone)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (b *bench) ingest(ctx context.Context) (o *Outcome, err error) {
 
 // handler is ingest without the host, and without the proxy.
 func (b *bench) handler(ctx context.Context) (o *Outcome, err error) {
-	app, err := b.Serve(ctx, nil, acceptingAlone)
+	app, err := b.Serve(ctx, acceptingAlone)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (b *bench) mocked(ctx context.Context, settings map[string]string, mockFlag
 	defer closing(mock, &err)
 	set := b.Samples.Mocked(mock.URL)
 	maps.Copy(set, settings)
-	app, err := b.Serve(ctx, nil, set)
+	app, err := b.Serve(ctx, set)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (b *bench) whole(ctx context.Context) (o *Outcome, err error) {
 
 // serveWhole serves the app with its own backends.
 func (b *bench) serveWhole(ctx context.Context) (*Process, error) {
-	app, err := b.Serve(ctx, nil, b.Samples.Settings)
+	app, err := b.Serve(ctx, b.Samples.Settings)
 	if err != nil || b.Samples.Before == nil {
 		return app, err
 	}
