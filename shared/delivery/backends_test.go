@@ -16,7 +16,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/account"
 	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
 	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/engine"
@@ -54,7 +53,7 @@ func newServices(t *testing.T) *services {
 		flights:  &recordtest.Memory[record.Record[drone.Assignment]]{},
 		done:     &recordtest.Memory[record.Record[deliveries.Content]]{},
 	}
-	drones, err := drone.New(drone.Defaults(), b.flights, &dronetest.Memory{}, now)
+	drones, err := drone.New(drone.Defaults(), b.flights, drone.Over(&recordtest.Documents{}), now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
 
-// queried notes the fields that the queries of a container compare.
+// queried notes the fields that the queries of a container compare besides the id.
 type queried struct {
 	business.Documents
 	fields []string
@@ -25,7 +25,7 @@ var compared = regexp.MustCompile(`c(?:\.|\[")(\w+)(?:"\])? *(?:=|<|>)`)
 
 func (q *queried) Page(_ context.Context, query business.Query) ([][]byte, string, error) {
 	for _, m := range compared.FindAllStringSubmatch(query.Text, -1) {
-		if !slices.Contains(q.fields, m[1]) {
+		if m[1] != "id" && !slices.Contains(q.fields, m[1]) {
 			q.fields = append(q.fields, m[1])
 		}
 	}
@@ -44,7 +44,7 @@ func TestIndexesAreThoseOfTheQueries(t *testing.T) {
 	fleet := drone.Over(of(delivery.DronesContainer))
 	packages := parcel.New(parcel.Config{}, record.Over[record.Record[parcel.Content]](of(delivery.PackagesContainer)), now)
 	made := deliveries.New(deliveries.Config{}, record.Over[record.Record[deliveries.Content]](of(delivery.DeliveriesContainer)), now)
-	_, _, err1 := fleet.Free(ctx, "zone", drone.Window{}, "")
+	_, _, err1 := fleet.Free(ctx, "zone", drone.Window{}, "", "")
 	_, _, err2 := fleet.Zone(ctx, "zone", "")
 	_, _, err3 := packages.PageOf(ctx, "owner", "")
 	_, _, err4 := made.PageOf(ctx, "owner", "")

@@ -84,6 +84,9 @@ func (a *assigning) round(ctx context.Context) (rec record.Record[Assignment], c
 	if err != nil {
 		return rec, "", false, err
 	}
+	if z := a.fleet.zones[drone.Drone.Zone]; z != nil {
+		defer z.giveBack(drone.Drone.ID)
+	}
 	// Planned once more, now that the drone was read: of the holds that were over before
 	// that its document may tell nothing.
 	flight, window := a.flight(&rec)
@@ -206,5 +209,5 @@ func (a *assigning) choose(ctx context.Context, rec *record.Record[Assignment], 
 			return v, nil
 		}
 	}
-	return a.pick(ctx, a.cfg.zoneOf(a.ask.Pickup), w)
+	return a.fleet.pick(ctx, a.cfg.zoneOf(a.ask.Pickup), a.id, w)
 }

@@ -73,7 +73,7 @@ func TestAChangeOfTheDroneGoesOnAfterAnyFault(t *testing.T) {
 						}
 						return recordtest.None
 					}
-					h.assignments.Before, h.drones.Docs.Before = before, before
+					h.assignments.Before, h.drones.Memory.Before = before, before
 					_, _, err := put(h.service(), "t", 2, ask())
 					if undo {
 						wantStatus(t, insist(t, func() error { return del(h.service(), "t") }), 200)
@@ -168,9 +168,9 @@ func TestAChangeOfTheDroneIsOvertaken(t *testing.T) {
 					}
 					return recordtest.None
 				}
-				h.assignments.Before, h.drones.Docs.Before = before, before
+				h.assignments.Before, h.drones.Memory.Before = before, before
 				_, _, err := put(h.service(), "t", 2, ask())
-				h.assignments.Before, h.drones.Docs.Before = nil, nil
+				h.assignments.Before, h.drones.Memory.Before = nil, nil
 				h.check()
 				if statusOf(err) == 429 { // the free drone was taken for it, which it did not know of
 					_, _, err = put(h.service(), "t", 2, ask())

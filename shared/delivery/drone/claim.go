@@ -17,10 +17,12 @@ var errContended = errors.New("other writers keep changing the drone")
 func (a *assigning) claim(ctx context.Context, v Versioned, windows ...Window) (bool, error) {
 	d := v.Drone
 	d.hold(a.id, a.now(), windows...)
-	a.hints.take(d.ID, a.now())
 	err := a.drones.Replace(ctx, d, v.ETag)
 	if err == nil {
 		return true, nil
+	}
+	if z := a.fleet.zones[d.Zone]; z != nil && failure.Is(err, failure.Conflict) {
+		z.lose()
 	}
 	return false, unlessLost(err)
 }
@@ -58,7 +60,7 @@ func (s *Service) letGo(ctx context.Context, transactionID string, left Left) er
 		err = s.drones.Replace(ctx, v.Drone, v.ETag)
 		if err == nil {
 			if held {
-				s.hints.freed(left.DroneID)
+				s.fleet.freed()
 			}
 			return nil
 		}

@@ -35,8 +35,14 @@
 // in the assignment, which stops writes that were decided before the pickup and
 // are still on their way.
 //
-// Reading order: config.go, fleet.go (zones and drones), flight.go (distance and
+// A first PUT reads nothing: it creates its intent with a drone of a page that was
+// read before, and reads the assignment only if that is refused. The page may be out of
+// date. Then the claim fails, as if another had been quicker a moment ago. An undo
+// reads the drone anew: a claim that is on its way with an ETag of the page succeeds
+// before that read, which finds the hold, or fails.
+//
+// Reading order: config.go, grid.go (zones and drones), flight.go (distance and
 // times), hold.go (when a drone is free), assign.go (the algorithm), claim.go (the
-// drone's side of it), pick.go (which drone), change.go (a flight that stands),
-// hints.go, service.go, http.go.
+// drone's side of it), pick.go (which drone), zone.go (what is remembered of it),
+// fleet.go, change.go (a flight that stands), service.go, http.go.
 package drone

@@ -13,15 +13,11 @@ import (
 
 func TestTheFleetIsCreatedOnce(t *testing.T) {
 	h := newHarness(t, 23, 4)
-	h.drones.Docs.Before = (&recordtest.Script{}).Before
+	h.drones.Memory.Before = (&recordtest.Script{}).Before
 	services := []*drone.Service{h.service(), h.service(), h.service()}
 	var wg sync.WaitGroup
 	for _, s := range services {
-		wg.Go(func() {
-			if err := s.EnsureFleet(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
+		wg.Go(func() { h.ensure(s) })
 	}
 	wg.Wait()
 	drones, _ := h.all()
@@ -46,11 +42,9 @@ func TestTheFleetIsCreatedOnce(t *testing.T) {
 func TestTheFleetIsCompletedAfterAFailure(t *testing.T) {
 	h := newHarness(t, 6, 1)
 	var script recordtest.Script
-	h.drones.Docs.Before = script.Before
+	h.drones.Memory.Before = script.Before
 	script.Next(recordtest.Create, recordtest.None, recordtest.Fail, recordtest.Lost)
 	s := h.service()
-	_, _, err := put(s, "t", 1, ask())
-	wantStatus(t, err, 503)
 	wantStatus(t, insist(t, func() error { _, _, err := put(s, "t", 1, ask()); return err }), 200)
 	if drones, _ := h.all(); len(drones) != 6 {
 		t.Errorf("%d drones", len(drones))

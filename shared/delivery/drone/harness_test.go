@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -27,7 +27,7 @@ type harness struct {
 	t           *testing.T
 	cfg         drone.Config
 	assignments recordtest.Memory[assignment]
-	drones      dronetest.Memory
+	drones      recordtest.Documents
 
 	mu   sync.Mutex
 	now  time.Time
@@ -57,10 +57,10 @@ func (h *harness) pass(d time.Duration) {
 // service returns a new service: another process on the same storage.
 func (h *harness) service() *drone.Service { return h.serviceOn(&h.assignments, &h.drones) }
 
-func (h *harness) serviceOn(assignments record.Store[assignment], drones drone.Store) *drone.Service {
+func (h *harness) serviceOn(assignments record.Store[assignment], drones business.Documents) *drone.Service {
 	h.t.Helper()
 	slow := h.slow
-	s, err := drone.New(h.cfg, assignments, drones, func() time.Time { return h.clock().Add(-slow) })
+	s, err := drone.New(h.cfg, assignments, drone.Over(drones), func() time.Time { return h.clock().Add(-slow) })
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -70,15 +70,22 @@ func (h *harness) serviceOn(assignments record.Store[assignment], drones drone.S
 // ready creates the fleet, so that what follows does not.
 func (h *harness) ready() *harness {
 	h.t.Helper()
-	if err := h.service().EnsureFleet(context.Background()); err != nil {
-		h.t.Fatal(err)
-	}
+	h.ensure(h.service())
 	return h
+}
+
+// ensure has the service create the fleet.
+func (h *harness) ensure(s *drone.Service) {
+	for n := range h.cfg.Zones {
+		if _, _, err := s.Drones(context.Background(), fmt.Sprintf("zone-%03d", n), ""); err != nil {
+			h.t.Error(err)
+		}
+	}
 }
 
 func (h *harness) all() (map[string]drone.Drone, map[string]assignment) {
 	h.t.Helper()
-	drones, err := h.drones.Docs.All()
+	drones, err := recordtest.All[drone.Drone](&h.drones)
 	assignments, err2 := h.assignments.All()
 	if err := errors.Join(err, err2); err != nil {
 		h.t.Fatal(err)
@@ -227,12 +234,13 @@ func (s tappedAssignments) Replace(ctx context.Context, id string, doc assignmen
 }
 
 type tappedDrones struct {
-	drone.Store
+	business.Documents
 	tap *tap
 }
 
-func (s tappedDrones) Replace(ctx context.Context, d drone.Drone, etag string) error {
-	return s.tap.on(func() error { return s.Store.Replace(ctx, d, etag) })
+func (s tappedDrones) Replace(ctx context.Context, zone, id string, doc []byte, old string) (etag string, err error) {
+	err = s.tap.on(func() (err error) { etag, err = s.Documents.Replace(ctx, zone, id, doc, old); return err })
+	return etag, err
 }
 
 // tapped returns a service whose writes go through the tap.

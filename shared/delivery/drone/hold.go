@@ -87,10 +87,6 @@ func (d Drone) FreeFor(transactionID string, w Window, now time.Time) bool {
 	return others+2 <= maxHolds // a change needs two
 }
 
-// MayFit is what Store.Free selects by: true for every drone that is free for w,
-// and for few others.
-func (d Drone) MayFit(w Window) bool { return d.BusyUntil <= w.From || d.Gap >= w.Until-w.From }
-
 // clockMargin is how long a hold stays that is over, for those whose clocks are
 // behind: to them it is not.
 const clockMargin = 5 * time.Second

@@ -26,7 +26,7 @@ func TestPutGoesOnAfterAnyFault(t *testing.T) {
 						}
 						return recordtest.None
 					}
-					h.assignments.Before, h.drones.Docs.Before = before, before
+					h.assignments.Before, h.drones.Memory.Before = before, before
 					s := h.service()
 					_, _, err := put(s, "t", 1, ask())
 					if undo {
@@ -61,10 +61,10 @@ func TestASlowPutDepartsAfterTheUndo(t *testing.T) {
 			}
 			return recordtest.None
 		}
-		h.assignments.Before, h.drones.Docs.Before = before, before
+		h.assignments.Before, h.drones.Memory.Before = before, before
 		s := h.service()
 		_, _, err = put(s, "b", 1, ask())
-		if h.assignments.Before, h.drones.Docs.Before = nil, nil; err != nil {
+		if h.assignments.Before, h.drones.Memory.Before = nil, nil; err != nil {
 			continue // it came when the drone was not free yet
 		}
 		_, all := h.all()
@@ -184,7 +184,7 @@ func TestPutIsOvertaken(t *testing.T) {
 					}
 					return recordtest.None
 				}
-				h.assignments.Before, h.drones.Docs.Before = before, before
+				h.assignments.Before, h.drones.Memory.Before = before, before
 				_, _, err := put(h.service(), "t", 1, ask())
 				ok := false
 				for _, status := range o.want {
@@ -232,9 +232,9 @@ func TestUndoIsOvertaken(t *testing.T) {
 					}
 					return recordtest.None
 				}
-				h.assignments.Before, h.drones.Docs.Before = before, before
+				h.assignments.Before, h.drones.Memory.Before = before, before
 				wantStatus(t, del(h.service(), "t"), 200)
-				h.assignments.Before, h.drones.Docs.Before = nil, nil
+				h.assignments.Before, h.drones.Memory.Before = nil, nil
 				h.check()
 				if held := h.held("t"); len(held) != 0 {
 					t.Errorf("still holds %v", held)
@@ -307,12 +307,12 @@ func TestASoonerFlightIsOvertaken(t *testing.T) {
 				}
 				return recordtest.None
 			}
-			h.assignments.Before, h.drones.Docs.Before = before, before
+			h.assignments.Before, h.drones.Memory.Before = before, before
 			_, _, err = put(s, "t", 2, ask())
 			if status := statusOf(err); status != 200 && status != 409 {
 				t.Errorf("got %v", err)
 			}
-			h.assignments.Before, h.drones.Docs.Before = nil, nil
+			h.assignments.Before, h.drones.Memory.Before = nil, nil
 			rec, err := h.service().Get(t.Context(), "t")
 			if err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // clock goes on: Cosmos DB refuses the continuation of another.
 func TestSearchOverSeveralPagesIsOneQuery(t *testing.T) {
 	h := newHarness(t, 3, 1).ready()
-	s, err := drone.New(h.cfg, &h.assignments, &h.drones, func() time.Time {
+	s, err := drone.New(h.cfg, &h.assignments, drone.Over(&h.drones), func() time.Time {
 		h.pass(time.Millisecond)
 		return h.clock()
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
@@ -73,7 +72,6 @@ type Service struct {
 	keeper record.Keeper[Assignment]
 	drones Store
 	fleet  *fleet
-	hints  *hints
 	now    func() time.Time
 }
 
@@ -87,21 +85,9 @@ func New(cfg Config, assignments record.Store[record.Record[Assignment]], drones
 		cfg:    cfg,
 		keeper: record.Keeper[Assignment]{Store: assignments, Now: now, Retention: cfg.Retention},
 		drones: drones,
-		fleet:  newFleet(cfg, drones),
-		hints:  &hints{taken: map[string]time.Time{}},
+		fleet:  newFleet(cfg, drones, now),
 		now:    now,
 	}, nil
-}
-
-// EnsureFleet creates the drones that are missing. It is idempotent; the first
-// request for a zone does it for that zone, too.
-func (s *Service) EnsureFleet(ctx context.Context) error {
-	for _, zone := range s.cfg.zonesFrom(zoneName(0)) {
-		if err := s.fleet.ensure(ctx, zone); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Get returns a transaction's confirmed assignment. NotFound if there is none.
@@ -142,33 +128,24 @@ func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
 
 // Drone returns a drone. NotFound if there is none.
 func (s *Service) Drone(ctx context.Context, id string) (Drone, error) {
-	zone, ok := zoneOfDrone(id)
-	if !ok || s.fleet.zones[zone] == nil {
-		return Drone{}, failure.New(failure.NotFound, "read drone", id, nil)
-	}
-	if err := s.fleet.ensure(ctx, zone); err != nil {
+	z, err := s.fleet.zone(ctx, zoneOfDrone(id))
+	if err != nil {
 		return Drone{}, err
 	}
-	v, err := s.drones.Read(ctx, zone, id)
+	v, err := s.drones.Read(ctx, z.name, id)
 	return v.Drone, err
 }
 
 // Drones returns a page of a zone's drones, and the continuation of the next
 // page ("" after the last). NotFound if there is no such zone.
 func (s *Service) Drones(ctx context.Context, zone, continuation string) ([]Drone, string, error) {
-	if s.fleet.zones[zone] == nil {
-		return nil, "", failure.New(failure.NotFound, "list drones of", zone, nil)
-	}
-	if err := s.fleet.ensure(ctx, zone); err != nil {
+	if _, err := s.fleet.zone(ctx, zone); err != nil {
 		return nil, "", err
 	}
 	page, next, err := s.drones.Zone(ctx, zone, continuation)
-	if err != nil {
-		return nil, "", err
-	}
 	drones := make([]Drone, len(page))
 	for i, v := range page {
 		drones[i] = v.Drone
 	}
-	return drones, next, nil
+	return drones, next, err
 }

@@ -28,7 +28,7 @@ func TestRepeatsGetTheSameDrone(t *testing.T) {
 	if err != nil || change != record.Created {
 		t.Fatal(change, err)
 	}
-	writes := h.assignments.Writes() + h.drones.Docs.Writes()
+	writes := h.assignments.Writes() + h.drones.Memory.Writes()
 	for range 3 {
 		h.pass(time.Second)
 		again, change, err := put(h.service(), "t", 1, ask())
@@ -36,7 +36,7 @@ func TestRepeatsGetTheSameDrone(t *testing.T) {
 			t.Errorf("got %+v, %q, %v; want %+v", again, change, err, first)
 		}
 	}
-	if got := h.assignments.Writes() + h.drones.Docs.Writes(); got != writes {
+	if got := h.assignments.Writes() + h.drones.Memory.Writes(); got != writes {
 		t.Errorf("%d writes for repeats", got-writes)
 	}
 	h.check()
@@ -369,7 +369,7 @@ func TestASoonerFlightFreesTheDroneSooner(t *testing.T) {
 
 func TestNewRefusesBadSettings(t *testing.T) {
 	cfg := drone.Config{Drones: 1, Zones: 2, Approach: -1, TimeScale: 0}
-	_, err := drone.New(cfg, nil, nil, time.Now)
+	_, err := drone.New(cfg, nil, drone.Over(nil), time.Now)
 	if err == nil {
 		t.Fatal("accepted")
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -15,7 +16,7 @@ import (
 )
 
 // Documents are a business.Documents in memory. Of queries it knows comparisons
-// of top-level fields with parameters, all joined by AND or all by OR.
+// of top-level fields with parameters, joined by AND, and in parentheses by OR.
 type Documents struct {
 	// Memory has the documents by partition key, a slash and id; faults are set there.
 	Memory Memory[json.RawMessage]
@@ -44,11 +45,35 @@ func (d *Documents) Replace(ctx context.Context, partitionKey, id string, doc []
 	return d.Memory.Replace(ctx, key(partitionKey, id), doc, etag)
 }
 
+// All returns all documents by partition key, a slash and id, without faults.
+func All[T any](d *Documents) (map[string]T, error) {
+	docs, err := d.Memory.All()
+	all := make(map[string]T, len(docs))
+	for k, doc := range docs {
+		var v T
+		err = errors.Join(err, json.Unmarshal(doc, &v))
+		all[k] = v
+	}
+	return all, err
+}
+
 // Page implements business.Documents. The first page is empty, as a database's may
-// be, and the second has the rest: what matches may change between two pages.
+// be, and the second has the rest: what matches may change between two pages. A
+// continuation belongs to its query, the parameters included, as with Cosmos DB.
 func (d *Documents) Page(ctx context.Context, q business.Query) (docs [][]byte, next string, err error) {
 	err = d.Memory.do(ctx, Page, q.Text, func() error {
-		var found [][]byte
+		rest := "0"
+		if len(q.Parameters) > 0 {
+			rest = fmt.Sprintf("%x", fmt.Append(nil, q.Parameters))
+		}
+		switch q.Continuation {
+		case "":
+			next = rest
+			return nil
+		case rest:
+		default:
+			return failure.New(failure.Invalid, "page", q.Continuation, nil)
+		}
 		for _, k := range slices.Sorted(maps.Keys(d.Memory.docs)) {
 			if q.PartitionKey != nil && !strings.HasPrefix(k, *q.PartitionKey+"/") {
 				continue
@@ -59,11 +84,10 @@ func (d *Documents) Page(ctx context.Context, q business.Query) (docs [][]byte, 
 				return err
 			}
 			if matches {
-				found = append(found, withETag(stored.data, stored.etag))
+				docs = append(docs, withETag(stored.data, stored.etag))
 			}
 		}
-		docs, next, err = Cut(found, max(1, len(found)), q.Continuation)
-		return err
+		return nil
 	})
 	return docs, next, err
 }
@@ -73,7 +97,7 @@ func withETag(doc []byte, etag string) []byte {
 	return fmt.Appendf(nil, `{"_etag":%q,%s`, etag, strings.TrimPrefix(string(doc), "{"))
 }
 
-var comparison = regexp.MustCompile(`c(?:\.|\[")(\w+)(?:"\])? (=|<=|>=|<|>) (@\w+)`)
+var comparison = regexp.MustCompile(`^c(?:\.|\[")(\w+)(?:"\])? (=|<=|>=|<|>) (@\w+)$`)
 
 // match tells whether a document is one of those that a query selects.
 func match(q business.Query, doc []byte) (bool, error) {
@@ -85,17 +109,20 @@ func match(q business.Query, doc []byte) (bool, error) {
 	if err := json.Unmarshal(doc, &fields); err != nil {
 		return false, fmt.Errorf("query %s: %w", q.Text, err)
 	}
-	any := strings.Contains(where, " OR ")
-	found := comparison.FindAllStringSubmatch(where, -1)
-	if len(found) != strings.Count(where, "@") || any && strings.Contains(where, " AND ") {
-		return false, failure.New(failure.Permanent, "query", q.Text, nil)
-	}
-	for _, c := range found {
-		if compare(fields[c[1]], c[2], q.Parameters[c[3]]) == any {
-			return any, nil
+	for all := range strings.SplitSeq(where, " AND ") {
+		holds := false
+		for one := range strings.SplitSeq(strings.Trim(all, "()"), " OR ") {
+			c := comparison.FindStringSubmatch(one)
+			if c == nil {
+				return false, failure.New(failure.Permanent, "query", q.Text, nil)
+			}
+			holds = holds || compare(fields[c[1]], c[2], q.Parameters[c[3]])
+		}
+		if !holds {
+			return false, nil
 		}
 	}
-	return !any, nil
+	return true, nil
 }
 
 // compare compares a field with a parameter. What is not there, or of another

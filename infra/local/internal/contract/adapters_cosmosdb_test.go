@@ -267,14 +267,15 @@ func TestAdaptersDrones(t *testing.T) {
 	_, err := s.Read(ctx, "south", "d-2")
 	adaptersKind(t, "read in another zone", err, failure.NotFound)
 
-	free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(ctx, "north", w, next) })
+	free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(ctx, "north", w, "", next) })
+	rest, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(ctx, "north", w, "d-2", next) })
 	all, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Zone(ctx, "north", next) })
 	_, _, err = s.Zone(ctx, "north", "of nobody")
 	adaptersKind(t, "page of a continuation of nobody", err, failure.Invalid)
 	for name, c := range map[string]struct {
 		got  []drone.Versioned
 		want []drone.Drone
-	}{"free": {free, fleet[:3]}, "all": {all, fleet[:4]}} {
+	}{"free": {free, fleet[:3]}, "free from d-2 on": {rest, fleet[1:3]}, "all": {all, fleet[:4]}} {
 		var drones []drone.Drone
 		for _, v := range c.got {
 			if v.ETag == "" {
@@ -320,7 +321,9 @@ func TestAdaptersDronesOfBefore(t *testing.T) {
 	}
 	for from, want := range map[int64]int{1_900_000_000_122: 0, 1_900_000_000_123: 1} {
 		w := drone.Window{From: from, Until: from + 1000}
-		free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) { return s.Free(t.Context(), "north", w, next) })
+		free, _ := adaptersPages(t, func(next string) ([]drone.Versioned, string, error) {
+			return s.Free(t.Context(), "north", w, "d-1", next)
+		})
 		if len(free) != want {
 			t.Errorf("%d are free from %d, want %d", len(free), from, want)
 		}

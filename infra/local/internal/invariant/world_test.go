@@ -20,7 +20,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/delivery/account"
 	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
 	"github.com/fabrikam/drone-delivery/shared/delivery/drone"
-	"github.com/fabrikam/drone-delivery/shared/delivery/drone/dronetest"
 	"github.com/fabrikam/drone-delivery/shared/delivery/parcel"
 	"github.com/fabrikam/drone-delivery/shared/delivery/transportation"
 	"github.com/fabrikam/drone-delivery/shared/engine"
@@ -44,7 +43,7 @@ type world struct {
 	bookings    recordtest.Memory[record.Record[transportation.Booking]]
 	assignments recordtest.Memory[record.Record[drone.Assignment]]
 	deliveries  recordtest.Memory[record.Record[deliveries.Content]]
-	drones      dronetest.Memory
+	drones      drones
 	// answer, when it returns a status, is the answer to a call that is not
 	// made; lost calls are made and get no answer. Both are called from several
 	// goroutines.
@@ -63,7 +62,7 @@ func newWorld(t testing.TB) *world {
 	now := func() time.Time { return w.Clock.Now() }
 	config := drone.Defaults()
 	config.Drones, config.Zones = fleet, 2
-	drones, err := drone.New(config, &w.assignments, &w.drones, now)
+	drones, err := drone.New(config, &w.assignments, drone.Over(&w.drones), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +203,7 @@ func (w *world) collect() scene {
 	s.Bookings = allOf(w.tb, &w.bookings)
 	s.Assignments = allOf(w.tb, &w.assignments)
 	s.Deliveries = allOf(w.tb, &w.deliveries)
-	s.Drones = allOf(w.tb, &w.drones.Docs)
+	s.Drones = allOf(w.tb, &w.drones)
 	s.Queues = []Queue{{Name: "deliveries"}, {Name: "compensations", Scheduled: 3}}
 	s.Documents = slices.Concat(
 		measured(cosmosdb.TransactionsContainer, s.Transactions, func(p *workflow.Progress) string { return p.ID }),
@@ -235,7 +234,7 @@ func measured[T any](container string, all []T, id func(*T) string) []Document {
 	return sizes
 }
 
-func allOf[T any](t testing.TB, m *recordtest.Memory[T]) []T {
+func allOf[T any](t testing.TB, m interface{ All() (map[string]T, error) }) []T {
 	t.Helper()
 	docs, err := m.All()
 	if err != nil {
@@ -246,4 +245,12 @@ func allOf[T any](t testing.TB, m *recordtest.Memory[T]) []T {
 		all = append(all, doc)
 	}
 	return all
+}
+
+// drones are the documents of the drones as values.
+type drones struct{ recordtest.Documents }
+
+// All implements what allOf asks for.
+func (d *drones) All() (map[string]drone.Drone, error) {
+	return recordtest.All[drone.Drone](&d.Documents)
 }

@@ -153,6 +153,30 @@ var backends = []mutant.Mutant{
 		Tests:  in("./shared/delivery/drone"),
 	},
 	{
+		Name: "drone-handed-out-twice", Breaks: "Two transactions get the same drone of a page.",
+		File:   "shared/delivery/drone/zone.go",
+		Before: "z.page = slices.Delete(z.page, i, i+1)", After: "",
+		Tests: in("./shared/delivery/drone"),
+	},
+	{
+		Name: "claim-under-way-in-a-page", Breaks: "A page hands out drones that are being claimed here.",
+		File:   "shared/delivery/drone/zone.go",
+		Before: "return before[v.Drone.ID] || z.out[v.Drone.ID]", After: "return before[v.Drone.ID] && !z.out[v.Drone.ID]",
+		Tests: in("./shared/delivery/drone"),
+	},
+	{
+		Name: "stale-page-kept", Breaks: "A page whose drones others have taken is used up to its end.",
+		File:   "shared/delivery/drone/zone.go",
+		Before: "z.lost >= maxLost", After: "z.lost >= 100*maxLost",
+		Tests: in("./shared/delivery/drone"),
+	},
+	{
+		Name: "drone-never-given-back", Breaks: "A drone that was handed out is never handed out again.",
+		File:   "shared/delivery/drone/zone.go",
+		Before: "delete(z.out, id)", After: "",
+		Tests: in("./shared/delivery/drone"),
+	},
+	{
 		Name: "too-heavy-flies", Breaks: "A package that no drone can carry gets one.",
 		File:   "shared/delivery/drone/assign.go",
 		Before: "ask.PackageDetail.WeightKg > s.cfg.CapacityKg", After: "ask.PackageDetail.WeightKg > 2*s.cfg.CapacityKg",
