@@ -68,10 +68,8 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
 	p.signals = p.signals.WithDefaults()
 	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.signals.Sender(p.sender)
-	limits := ingest.Limits{
-		Events: s.Writer.BatchEvents, Bytes: s.Writer.BatchBytes, Linger: s.Writer.Linger,
-		BufferEvents: s.Writer.BufferEvents, Timeout: s.Budgets.Accept,
-	}
+	limits := s.Writer
+	limits.Timeout = s.Budgets.Accept
 	writer := ingest.NewWriter(p.producer, limits, observeFlush(logger, p.signals.Flushed(limits)))
 	services, err := newServices(b, s, logger, p, writer)
 	if err != nil {

@@ -71,7 +71,7 @@ func (s Settings) ownRules() []business.Rule {
 			b.DocumentTTL > b.HubRetention+b.QueueTTL),
 		rule([]string{"WRITER_BATCH_EVENTS", "WRITER_BUFFER_EVENTS"}, fmt.Sprintf(
 			"WRITER_BATCH_EVENTS (%d) must not be more than WRITER_BUFFER_EVENTS (%d): a batch is filled from the buffer",
-			w.BatchEvents, w.BufferEvents), w.BatchEvents <= w.BufferEvents),
+			w.Events, w.BufferEvents), w.Events <= w.BufferEvents),
 		rule([]string{"EVENTHUB_CONSUMER_GROUP"},
 			"EVENTHUB_CONSUMER_GROUP must not be $Default: Relay reads there what its trigger has skipped", s.ConsumerGroup != "$Default"),
 		rule([]string{"TRANSACTIONS_QUEUE", "COMPENSATIONS_QUEUE"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 )
 
 // Settings is the configuration of the handler. It is read-only after Load and
@@ -43,7 +44,7 @@ type Settings struct {
 
 	Backends  Backends
 	Budgets   Budgets
-	Writer    Writer
+	Writer    ingest.Limits // without its Timeout, which is Budgets.Accept
 	Notify    Notify
 	Auth      Auth
 	RateLimit RateLimit
@@ -164,12 +165,4 @@ type Telemetry struct {
 	// OTLPScope is the scope of the token that goes with every export; "" is no
 	// token. OTLPClientID names the managed identity whose token it is.
 	OTLPScope, OTLPClientID string
-}
-
-// Writer is how Ingest groups events.
-type Writer struct {
-	BatchEvents  int           // a flush is due after so many events,
-	BatchBytes   int           // so many bytes,
-	Linger       time.Duration // or so long after the first, when company is expected
-	BufferEvents int           // events that wait at most; more are refused
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -67,7 +68,7 @@ func TestDefaults(t *testing.T) {
 			HubRetention: 7 * 24 * time.Hour, QueueTTL: 14 * 24 * time.Hour, Accept: 10 * time.Second, AcceptTarget: 200 * time.Millisecond, MaxDeliveryCount: 10,
 			CallAttempts: 3, UndoAttempts: 400, DeadLetters: 3,
 		},
-		Writer: settings.Writer{BatchEvents: 500, BatchBytes: 262_144, Linger: 25 * time.Millisecond, BufferEvents: 5000},
+		Writer: ingest.Limits{Events: 500, Bytes: 262_144, Linger: 25 * time.Millisecond, BufferEvents: 5000},
 		Business: business.Values{"FLEET_DRONES": 1000, "FLEET_ZONES": 10, "FLEET_SPEED_KMH": 60.0, "FLEET_CAPACITY_KG": 20.0, "FLIGHT_TIME_SCALE": 1.0,
 			"PICKUP_HORIZON_DAYS": 30 * 24 * time.Hour, "CARRIER_DISTANCE_KM": 40.0},
 		Notify:           settings.Notify{Source: "/fabrikam/drone-delivery", GiveUpAfter: 72 * time.Hour, Concurrency: 16},

@@ -125,8 +125,8 @@ func (s *Settings) calls() []Variable {
 		{"ACCEPT_TARGET_MS", "200", "milliseconds in which Ingest is to answer; it refuses with 503 what it can't answer so, but never the first 100 at once",
 			span(&s.Budgets.AcceptTarget, time.Millisecond, 10, 10_000)},
 
-		{"WRITER_BATCH_EVENTS", "500", "events after which a batch is sent", whole(&s.Writer.BatchEvents, 1, 10_000)},
-		{"WRITER_BATCH_BYTES", "262144", "bytes after which a batch is sent", whole(&s.Writer.BatchBytes, 80_000, 1_048_576)},
+		{"WRITER_BATCH_EVENTS", "500", "events after which a batch is sent", whole(&s.Writer.Events, 1, 10_000)},
+		{"WRITER_BATCH_BYTES", "262144", "bytes after which a batch is sent", whole(&s.Writer.Bytes, 80_000, 1_048_576)},
 		{"WRITER_LINGER_MS", "25", "milliseconds that an event waits for company at most, while others come, too",
 			span(&s.Writer.Linger, time.Millisecond, 0, 25)},
 		{"WRITER_BUFFER_EVENTS", "5000", "how many events may wait in an instance; more are refused with 503",
