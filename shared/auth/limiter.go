@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"hash/maphash"
 	"math"
 	"sync"
 	"time"
@@ -9,13 +8,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-const (
-	// limiterShards keep callers from waiting for each other's lock. A power of two.
-	limiterShards = 64
-	// maxCallers bounds the callers of one generation of one shard: a million
-	// of them in all, at some hundred bytes each.
-	maxCallers = 8192
-)
+// maxCallers bounds the callers of a generation, at some hundred bytes each.
+const maxCallers = 512 << 10
 
 // Limiter has a token bucket for each caller. It is safe for concurrent use and
 // keeps time by its clock.
@@ -29,16 +23,11 @@ type Limiter struct {
 	burst     int
 	fill      time.Duration // from empty to full
 	now       func() time.Time
-	seed      maphash.Seed
 	most      int // maxCallers
-	shards    [limiterShards]limiterShard
-}
 
-// limiterShard is the part of the callers that share a lock. What is in use moves to
-// recent; when that is full, or a bucket's fill time old, it becomes former, and
-// what was former is forgotten.
-type limiterShard struct {
-	mu             sync.Mutex
+	mu sync.Mutex
+	// What is in use moves to recent; when that is full, or a bucket's fill time old, it
+	// becomes former, and what was former is forgotten.
 	recent, former map[string]*rate.Limiter
 	since          time.Time // that recent was begun
 }
@@ -48,7 +37,7 @@ type limiterShard struct {
 func NewLimiter(perSecond float64, burst int, now func() time.Time) *Limiter {
 	fill := float64(burst) / perSecond * float64(time.Second)
 	return &Limiter{
-		perSecond: rate.Limit(perSecond), burst: burst, now: now, seed: maphash.MakeSeed(), most: maxCallers,
+		perSecond: rate.Limit(perSecond), burst: burst, now: now, most: maxCallers,
 		fill: time.Duration(min(fill, float64(math.MaxInt64/2))),
 	}
 }
@@ -66,18 +55,17 @@ func (l *Limiter) Admit(caller string) (wait time.Duration, ok bool) {
 }
 
 func (l *Limiter) bucket(caller string, now time.Time) *rate.Limiter {
-	s := &l.shards[maphash.String(l.seed, caller)%limiterShards]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.recent == nil || len(s.recent) >= l.most || now.Sub(s.since) >= l.fill {
-		s.former, s.recent, s.since = s.recent, map[string]*rate.Limiter{}, now
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.recent == nil || len(l.recent) >= l.most || now.Sub(l.since) >= l.fill {
+		l.former, l.recent, l.since = l.recent, map[string]*rate.Limiter{}, now
 	}
-	b := s.recent[caller]
+	b := l.recent[caller]
 	if b == nil {
-		if b = s.former[caller]; b == nil {
+		if b = l.former[caller]; b == nil {
 			b = rate.NewLimiter(l.perSecond, l.burst)
 		}
-		s.recent[caller] = b
+		l.recent[caller] = b
 	}
 	return b
 }

@@ -70,27 +70,21 @@ func TestForgettingGivesNothing(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	var c clock
 	l := NewLimiter(1, 10, c.now)
-	kept := func() (n int) {
-		for i := range l.shards {
-			s := &l.shards[i]
-			n += len(s.recent) + len(s.former)
-		}
-		return n
-	}
-	l.most = 100
-	for n := range 3 * limiterShards * l.most {
+	kept := func() int { return len(l.recent) + len(l.former) }
+	l.most = 6400
+	for n := range 3 * l.most {
 		l.Admit(fmt.Sprint(n))
 	}
-	if n := kept(); n > 2*limiterShards*l.most || n < limiterShards*l.most {
-		t.Errorf("%d callers are kept, want up to %d", n, 2*limiterShards*l.most)
+	if n := kept(); n > 2*l.most || n < l.most {
+		t.Errorf("%d callers are kept, want up to %d", n, 2*l.most)
 	}
-	for range 2 { // every shard is asked, twice in a bucket's fill time
+	for range 2 { // they are asked twice in a bucket's fill time
 		c.advance(10 * time.Second)
-		for n := range 20 * limiterShards {
+		for n := range 1000 {
 			l.Admit(fmt.Sprint(n))
 		}
 	}
-	if n := kept(); n > 2*20*limiterShards {
+	if n := kept(); n > 2*1000 {
 		t.Errorf("%d callers are kept after a while", n)
 	}
 }
