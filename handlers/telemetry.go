@@ -20,15 +20,16 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
 
-// openTelemetry opens what the settings and the variables OTEL_... ask for.
-func openTelemetry(b business.Business, s settings.Settings, logger *slog.Logger) (*observe.Telemetry, error) {
+// openSignals opens what the settings and the variables OTEL_... ask for. It returns
+// where spans and measurements go, and what closes that.
+func openSignals(b business.Business, s settings.Settings, logger *slog.Logger) (observe.Signals, func(context.Context) error, error) {
 	var credential azcore.TokenCredential
 	if s.Telemetry.OTLPScope != "" {
 		var identities auth.Identities
 		var err error
 		id := s.Telemetry.OTLPClientID
 		if credential, err = identities.Credential(auth.Identity{Managed: id != "", ClientID: id}); err != nil {
-			return nil, fmt.Errorf("credential for telemetry: %w", err)
+			return observe.Signals{}, nil, fmt.Errorf("credential for telemetry: %w", err)
 		}
 	}
 	// What the SDK has to say of itself would go to stderr, each line of which the
@@ -36,16 +37,11 @@ func openTelemetry(b business.Business, s settings.Settings, logger *slog.Logger
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		logger.Warn("telemetry failed", telemetry.KeyError, err)
 	}))
-	return observe.Open(observe.Config{
+	t, err := observe.Open(observe.Config{
 		Service: b.Name, Prefix: b.Metrics(),
 		TraceFile: s.Telemetry.TraceFile, Prometheus: s.Telemetry.Prometheus, TraceRatio: s.Telemetry.TraceRatio,
 		Credential: credential, Scope: s.Telemetry.OTLPScope, Logger: logger,
 	})
-}
-
-// openSignals returns where spans and measurements go, and what closes that.
-func openSignals(b business.Business, s settings.Settings, logger *slog.Logger) (observe.Signals, func(context.Context) error, error) {
-	t, err := openTelemetry(b, s, logger)
 	if err != nil {
 		return observe.Signals{}, nil, err
 	}

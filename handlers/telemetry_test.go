@@ -369,12 +369,13 @@ func TestIdentityForTelemetry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opened, err := openTelemetry(chosen.Business(), s, slog.New(slog.DiscardHandler))
+		var log syncBuffer
+		_, end, err := openSignals(chosen.Business(), s, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := opened.Close(context.Background()); err != nil {
-			t.Error(err)
+		if err := end(context.Background()); err != nil || log.String() != "" {
+			t.Errorf("%v, log %s", err, &log)
 		}
 	}
 }
