@@ -222,6 +222,31 @@ func TestFrontEndTimeout(t *testing.T) {
 	}
 }
 
+// TestFrontEndTimeoutOfBody holds that a client that does not send what it has
+// announced is cut, too.
+func TestFrontEndTimeoutOfBody(t *testing.T) {
+	f := start(t, spec{proxy: true, answer: echo, functions: map[string]string{"T": httpFunctionJSON("anonymous", `"post"`, "t")},
+		change: func(c *Config) { c.FrontEndTimeout = 50 * time.Millisecond }})
+	for name, sent := range map[string]string{"small": "Content-Length: 10\r\n\r\n12345", "large": "Content-Length: 1000000\r\n\r\n12345"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "POST /api/t HTTP/1.1\r\nHost: localhost\r\n"+sent); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusGatewayTimeout {
+			t.Errorf("%s: status %d", name, resp.StatusCode)
+		}
+	}
+}
+
 // TestHTTPFunctionTimeoutKillsTheHandler holds that the handler is killed, and
 // that a request without a body is sent once more then, under the same
 // invocation id.

@@ -83,11 +83,11 @@ func (h *Host) limit(f *config.Function, id string) (stop func() bool) {
 }
 
 func (h *Host) exchange(ctx context.Context, f *config.Function, id string, body []byte, traceparent string) (payload.Result, error) {
-	// Without a length known beforehand it goes in chunks, as from the real host.
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/"+f.Name, struct{ io.Reader }{bytes.NewReader(body)})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/"+f.Name, bytes.NewReader(body))
 	if err != nil {
 		return payload.Result{}, err
 	}
+	req.ContentLength = -1 // it goes in chunks, as from the real host
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	req.Header.Set(headerInvocation, id)
 	req.Header.Set(headerHostVersion, Version)

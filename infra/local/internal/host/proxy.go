@@ -79,16 +79,26 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, fmt.Errorf("wait for the handler: %w", err))
 		return
 	}
-	idle := &idleTimer{limit: p.host.cfg.FrontEndTimeout}
-	idle.timer = time.AfterFunc(idle.limit, func() { cancel(errFrontEnd) })
-	defer idle.timer.Stop()
+	x := &proxied{limit: p.host.cfg.FrontEndTimeout}
+	x.timer = time.AfterFunc(x.limit, func() {
+		cancel(errFrontEnd)
+		// What reads from the client waits no longer either. An answer that is held
+		// back can't do that; its client sends at once.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+	})
+	defer x.timer.Stop()
 	id := uuid.NewString()
 	r.Header.Set(headerInvocation, id)
 	defer p.host.limit(p.fn, id)()
+	r = r.WithContext(context.WithValue(ctx, proxiedKey{}, x))
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &requestBody{watchedBody{r.Body, idle}}
+		r.Body = &requestBody{watchedBody{r.Body, x}}
 	}
-	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(ctx, idleKey{}, idle)))
+	if err := x.readSmall(r); err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	p.reverse.ServeHTTP(w, r)
 }
 
 // failed answers for a handler that didn't. A client that has left gets no
@@ -120,32 +130,52 @@ func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p.host.cfg.Logger.Error(fmt.Sprintf("Executed 'Functions.%s' (Failed)", p.fn.Name), "method", r.Method, "path", r.URL.Path, "error", err)
 }
 
-// idleTimer cuts an exchange in which nothing moves.
-type idleTimer struct {
+// proxied is an exchange under way. Its timer cuts it when nothing moves.
+type proxied struct {
 	limit time.Duration
 	timer *time.Timer
+	small []byte // the request's body, if that is a small one
 }
 
-type idleKey struct{}
+type proxiedKey struct{}
+
+func proxiedOf(r *http.Request) *proxied {
+	x, _ := r.Context().Value(proxiedKey{}).(*proxied)
+	return x
+}
+
+// smallBody is how long a request's body may be, in bytes, to be read before the
+// request is passed on: the transport then writes it together with the header, and
+// the handler reads both at once. The real host passes on what it has.
+const smallBody = 4 << 10
+
+func (x *proxied) readSmall(r *http.Request) error {
+	if r.ContentLength < 1 || r.ContentLength > smallBody {
+		return nil
+	}
+	x.small = make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, x.small)
+	return err
+}
 
 func watchResponse(resp *http.Response) error {
-	if idle, ok := resp.Request.Context().Value(idleKey{}).(*idleTimer); ok && resp.StatusCode != http.StatusSwitchingProtocols {
-		idle.timer.Reset(idle.limit)
-		resp.Body = &watchedBody{resp.Body, idle}
+	if x := proxiedOf(resp.Request); x != nil && resp.StatusCode != http.StatusSwitchingProtocols {
+		x.timer.Reset(x.limit)
+		resp.Body = &watchedBody{resp.Body, x}
 	}
 	return nil
 }
 
-// watchedBody resets the idle timer with every read.
+// watchedBody resets the exchange's timer with every read.
 type watchedBody struct {
 	io.ReadCloser
-	idle *idleTimer
+	of *proxied
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.idle.timer.Reset(b.idle.limit)
+		b.of.timer.Reset(b.of.limit)
 	}
 	return n, err
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -30,6 +31,9 @@ type retryBroken struct {
 
 func (t *retryBroken) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := &untouched{ReadCloser: r.Body}
+	if x := proxiedOf(r); x != nil {
+		body.small = x.small
+	}
 	resp, err := t.send(r, body)
 	if err == nil {
 		return resp, nil
@@ -44,7 +48,7 @@ func (t *retryBroken) repeat(r *http.Request, body *untouched, broken error) (*h
 	defer context.AfterFunc(t.host.listening, stop)() // a host that stops tries no more
 	reached := false
 	for try, wait := 1, proxyWaitMin; ; try, wait = try+1, min(2*wait, proxyWaitMax) {
-		if try > 1 && !body.read.Load() {
+		if try > 1 && !body.sent(broken) {
 			resp, err := t.send(r, body) // with its own context, which its answer keeps
 			if err == nil {
 				return resp, nil
@@ -54,7 +58,7 @@ func (t *retryBroken) repeat(r *http.Request, body *untouched, broken error) (*h
 		if client := new(brokenBodyError); errors.As(broken, &client) || try == proxyTries || !sleep(ctx, wait) {
 			return nil, broken
 		}
-		if body.read.Load() {
+		if body.sent(broken) {
 			continue
 		}
 		if err := t.host.awaitHandler(ctx); err != nil {
@@ -80,7 +84,10 @@ func unreached(err error) bool {
 
 func (t *retryBroken) send(r *http.Request, body *untouched) (*http.Response, error) {
 	out := *r
-	if r.Body != nil && r.Body != http.NoBody {
+	switch {
+	case body.small != nil:
+		out.Body = io.NopCloser(bytes.NewReader(body.small))
+	case r.Body != nil && r.Body != http.NoBody:
 		out.Body = body
 	}
 	return t.host.client.Transport.RoundTrip(&out)
@@ -91,7 +98,13 @@ func (t *retryBroken) send(r *http.Request, body *untouched) (*http.Response, er
 // closes it in the end.
 type untouched struct {
 	io.ReadCloser
-	read atomic.Bool
+	read  atomic.Bool
+	small []byte // all of it, in the place of the reader; nil if it is not small
+}
+
+// sent reports whether the handler may have some of the body after a failure.
+func (u *untouched) sent(broken error) bool {
+	return u.read.Load() || u.small != nil && !unreached(broken)
 }
 
 func (u *untouched) Read(p []byte) (int, error) {
