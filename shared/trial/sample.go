@@ -15,7 +15,9 @@ type Kind struct {
 	// Percent is how many of a hundred requests are of the kind; 0 takes the rest.
 	Percent int
 	// End is the state in which a request ends whose client does nothing more. ""
-	// means that it is malformed and refused with 400: such requests come on top.
+	// means that it is malformed and refused with 400: such requests come on top. What
+	// would be Rejected may be Compensated if something was in doubt: after a crash, or
+	// without an answer.
 	End workflow.State
 	// Draw returns the body of a request, as JSON. It draws the same for the same.
 	Draw func(Draw) any

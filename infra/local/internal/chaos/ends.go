@@ -30,15 +30,10 @@ func ends(s sending, doubtful, undoRefused bool) []workflow.State {
 
 // doubtful reports whether a transaction shows why it was undone and not Rejected: the
 // step that was refused had been tried before, without an answer or by a runner that
-// died or lost its lease, and each effect that was undone may have been there. A run
-// that nothing happened to marks its steps as well, and calls no undo for that (ADR 28).
+// died or lost its lease. A run that nothing happened to marks its steps as well, and
+// calls no undo for that (ADR 28).
 func doubtful(p *workflow.Progress) bool {
-	again, without := false, false
-	for _, s := range p.Steps {
-		again = again || s.Error != nil && s.Attempts > 1
-		without = without || s.UndoAttempts > 0 && s.Effect == workflow.EffectNo
-	}
-	return again && !without
+	return slices.ContainsFunc(p.Steps, func(s workflow.StepProgress) bool { return s.Error != nil && s.Attempts > 1 })
 }
 
 // checkEnds finds the requests that have ended as they must not. One that has

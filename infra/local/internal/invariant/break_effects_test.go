@@ -80,6 +80,9 @@ var ofEffects = []breakage{
 	{"undone", "half done", "stuck", "lost", func(s *scene) { s.Packages = drop(s.Packages, recordOf(s.Packages, "p-stuck")) }},
 	{"undone", "no tombstone", "cancelled", "", assignment("cancelled", func(r *record.Record[drone.Assignment]) { r.Tombstones = nil })},
 	{"undone", "no tombstone", "cancelled", "no record", func(s *scene) { s.Assignments = drop(s.Assignments, recordOf(s.Assignments, "cancelled")) }},
+	{"undone", "nothing to undo", "cancelled", "", func(s *scene) {
+		transaction(s, "cancelled").Step("drone").Effect = workflow.EffectNo
+	}},
 	{"undone", "undone", "far", "", assignment("far", func(r *record.Record[drone.Assignment]) {
 		r.Tombstones = []record.Tombstone{{TransactionID: "far"}}
 	})},

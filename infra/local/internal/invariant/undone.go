@@ -36,6 +36,9 @@ func (x *index) checkStepUndone(p *workflow.Progress, step string, f *trial.Find
 			f.Broken(p.ID, "half done", "it is %s and knows of no effect, but there is a %s", p.State, step)
 		}
 	case s.State == workflow.StepUndone:
+		if s.Effect == workflow.EffectNo { // it was marked, and not called (ADR 28)
+			f.Broken(p.ID, "nothing to undo", "%s was undone, and no call of it can have had an effect", step)
+		}
 		if len(live) > 0 {
 			f.Broken(p.ID, "half done", "%v is live, though it counts as undone", live[0])
 		}
