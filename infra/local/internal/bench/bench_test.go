@@ -155,6 +155,34 @@ func TestSecondsUntilNormal(t *testing.T) {
 	}
 }
 
+func TestSteady(t *testing.T) {
+	const mb = 1 << 20
+	points := func(rss ...int64) (all []load.Point) {
+		for n, r := range rss {
+			all = append(all, load.Point{Second: n, Accepted: 1000, State: load.State{Processes: []meter.Process{{PID: 1, RSS: 1}, {PID: 7, RSS: r}}}})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		points         []load.Point
+		pid            int
+		perTransaction int64
+		want           bool
+	}{
+		"steady, with garbage":         {points(10*mb, 10*mb, 90*mb, 50*mb, 90*mb, 70*mb, 50*mb, 90*mb), 7, 0, true},
+		"grows":                        {points(10*mb, 10*mb, 50*mb, 52*mb, 54*mb, 56*mb, 59*mb, 60*mb), 7, 0, false},
+		"grows with what is kept":      {points(10*mb, 10*mb, 50*mb, 52*mb, 54*mb, 56*mb, 59*mb, 60*mb), 7, 1 << 10, true},
+		"grows by more than is kept":   {points(10*mb, 10*mb, 50*mb, 60*mb, 70*mb, 80*mb, 90*mb, 90*mb), 7, 1 << 10, false},
+		"grows by less than a tenth":   {points(0, 0, 500*mb, 500*mb, 500*mb, 500*mb, 549*mb, 549*mb), 7, 0, true},
+		"is another process at last":   {points(1, 1, 1, 1, 1, 1, 1, 1), 8, 0, false},
+		"not long enough to be judged": {points(1, 1, 1), 7, 0, false},
+	} {
+		if got := steady("handler", c.points, c.pid, c.perTransaction); got.Met != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	outcomes := []*Outcome{
 		{Scenario: "ingest", Comparisons: []Comparison{{Item: "accepted", Ours: "host", Base: "proxy", Scope: "host ÷ proxy", Sides: []Rounds{

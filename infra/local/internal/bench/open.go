@@ -188,25 +188,6 @@ func secondsUntilNormal(r *load.Result) int {
 	return normal
 }
 
-// soak runs for long below what can be completed, to see whether memory grows.
-func (b *bench) soak(ctx context.Context) (o *Outcome, err error) {
-	app, err := b.serveWhole(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer closing(app, &err)
-	s := b.stream(app)
-	defer s.client.Close()
-	c, err := b.probe(ctx, app, s)
-	if err != nil {
-		return nil, err
-	}
-	o = &Outcome{}
-	r := s.offer(ctx, o, "soak", soakPart*c.complete, b.Soak)
-	o.Checks = append(o.Checks, allAccepted("refused or failed", r))
-	return o, b.settled(ctx, app, s, o, r)
-}
-
 // settled waits until nothing is left to be done, and checks that nothing that was
 // accepted is lost. What the app has counted for all loads together goes with the
 // last.
