@@ -47,10 +47,14 @@ type watched struct {
 	notice  func(string)
 }
 
-// watch begins a stage with the processes of an app that has just started.
-func (b *bench) watch(app *Process, begun time.Time, o *Outcome) (*watched, error) {
+// watch watches an app that has just started: its start was the first stage.
+func (b *bench) watch(app *Process, begun time.Time, o *Outcome, stage string, done int) (*watched, error) {
 	handler, _, err := handlerOf(app.Pid())
-	return &watched{app: app, handler: handler, begun: begun, o: o, notice: b.Notice}, err
+	if err != nil {
+		return nil, err
+	}
+	w := &watched{app: app, handler: handler, begun: begun, o: o, notice: b.Notice}
+	return w, w.ended(stage, done)
 }
 
 // ended ends a stage, in which so many transactions were dealt with, and begins the
@@ -89,11 +93,8 @@ func (b *bench) backlog(ctx context.Context) (o *Outcome, err error) {
 		return nil, err
 	}
 	defer closing(app, &err)
-	w, err := b.watch(app, begun, o)
+	w, err := b.watch(app, begun, o, "started again", len(ids))
 	if err != nil {
-		return nil, err
-	}
-	if err := w.ended("started again", len(ids)); err != nil {
 		return nil, err
 	}
 	wanted := len(ids)
@@ -132,11 +133,8 @@ func (b *bench) accumulate(ctx context.Context, mock *Process, o *Outcome) (ids 
 		return nil, err
 	}
 	defer closing(app, &err)
-	w, err := b.watch(app, begun, o)
+	w, err := b.watch(app, begun, o, "empty", 0)
 	if err != nil {
-		return nil, err
-	}
-	if err := w.ended("empty", 0); err != nil {
 		return nil, err
 	}
 	s := b.stream(app)
@@ -167,28 +165,13 @@ const relayRests = 3 * time.Second
 
 // relayed waits until Relay has handed on what was accepted.
 func relayed(ctx context.Context, app *Process) error {
-	tick := time.NewTicker(look)
-	defer tick.Stop()
 	calls, since := -1.0, time.Now()
-	for {
-		now, err := load.Scrape(ctx, app.URL)
-		if err != nil {
-			return err
-		}
+	return watching(ctx, app, func(now load.Counts) bool {
 		if n := now.Invocations["Relay"]; n != calls {
 			calls, since = n, time.Now()
 		}
-		if calls > 0 && time.Since(since) >= relayRests {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-app.Failed():
-			return app.Ended()
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+		return calls > 0 && time.Since(since) >= relayRests
+	})
 }
 
 // tell is how often people are told how far a long backlog is.
@@ -196,31 +179,18 @@ const tell = 10 * time.Second
 
 // drainSome waits until so many transactions have ended since the app's start, or
 // until the time that a backlog may take is over, and returns how many have.
-func (b *bench) drainSome(ctx context.Context, app *Process, wanted int) (int, error) {
+func (b *bench) drainSome(ctx context.Context, app *Process, wanted int) (done int, err error) {
 	begun, told := time.Now(), time.Now()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	for {
-		now, err := load.Scrape(ctx, app.URL)
-		if err != nil {
-			return 0, err
-		}
-		done, took := int(now.Ended), time.Since(begun)
-		if done >= wanted || took >= b.Settle {
-			return done, nil
-		}
+	err = watching(ctx, app, func(now load.Counts) bool {
+		done = int(now.Ended)
+		took := time.Since(begun)
 		if time.Since(told) >= tell {
 			told = time.Now()
 			b.Notice(fmt.Sprintf("  drained %d of %d, %.0f/s", done, wanted, float64(done)/took.Seconds()))
 		}
-		select {
-		case <-tick.C:
-		case <-app.Failed():
-			return done, app.Ended()
-		case <-ctx.Done():
-			return done, context.Cause(ctx)
-		}
-	}
+		return done >= wanted || took >= b.Settle
+	})
+	return done, err
 }
 
 // memoryChecks compare the largest peaks with the targets.

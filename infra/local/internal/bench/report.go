@@ -11,12 +11,11 @@ import (
 // WriteMarkdown writes what the scenarios have measured as tables, for
 // docs/performance.md and for people.
 func WriteMarkdown(w io.Writer, outcomes []*Outcome) error {
-	b := &strings.Builder{}
-	writeRatios(b, outcomes)
-	writeEfforts(b, outcomes)
-	writeMemory(b, outcomes)
-	writeChecks(b, outcomes)
-	if _, err := io.WriteString(w, b.String()); err != nil {
+	tables := table("scenario | ratio | min | median | max | compares", ratios(outcomes)) +
+		table("scenario | side | a second | CPU ms each | cores busy | with others", efforts(outcomes)) +
+		table("scenario | stage | transactions | s | runtime MB | at most | handler MB | at most", memory(outcomes)) +
+		table("scenario | check | target | measured | ", checks(outcomes))
+	if _, err := io.WriteString(w, tables); err != nil {
 		return err
 	}
 	for _, o := range outcomes {
@@ -35,6 +34,15 @@ func WriteMarkdown(w io.Writer, outcomes []*Outcome) error {
 	return nil
 }
 
+// table has the rows below the names of the columns; it is empty without rows.
+func table(columns string, rows []string) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	line := "|" + strings.Repeat("---|", strings.Count(columns, "|")+1)
+	return "\n| " + strings.TrimSuffix(columns, " ") + " |\n" + line + "\n" + strings.Join(rows, "")
+}
+
 // enoughBusy is from which part of the cores on a throughput compares two sides: one
 // that waits could do more.
 const enoughBusy = 0.9
@@ -42,14 +50,9 @@ const enoughBusy = 0.9
 // quiet is up to which part of the cores the work of others is as always.
 const quiet = 0.1
 
-func writeRatios(b *strings.Builder, outcomes []*Outcome) {
-	header := false
+func ratios(outcomes []*Outcome) (rows []string) {
 	for _, o := range outcomes {
 		for _, c := range o.Comparisons {
-			if !header {
-				b.WriteString("\n| scenario | ratio | min | median | max | compares |\n|---|---|---|---|---|---|\n")
-				header = true
-			}
 			throughput := "throughput, all cores busy on both sides"
 			busy, others := c.leastBusy()
 			if busy < enoughBusy {
@@ -59,24 +62,20 @@ func writeRatios(b *strings.Builder, outcomes []*Outcome) {
 				throughput += fmt.Sprintf("; up to %.0f %% with the work of others: not to be trusted", 100*others)
 			}
 			t, cpu := c.Throughput(), c.CPU()
-			fmt.Fprintf(b, "| %s | %s a second, %s ÷ %s | %s | %s |\n", o.Scenario, c.Item, c.Ours, c.Base, t.percent(), throughput)
-			fmt.Fprintf(b, "| %s | CPU for one %s, %s ÷ %s | %s | CPU: %s |\n", o.Scenario, c.Item, c.Base, c.Ours, cpu.percent(), c.Scope)
+			rows = append(rows, fmt.Sprintf("| %s | %s a second, %s ÷ %s | %s | %s |\n", o.Scenario, c.Item, c.Ours, c.Base, t.percent(), throughput),
+				fmt.Sprintf("| %s | CPU for one %s, %s ÷ %s | %s | CPU: %s |\n", o.Scenario, c.Item, c.Base, c.Ours, cpu.percent(), c.Scope))
 		}
 	}
+	return rows
 }
 
 func (s Spread) percent() string {
 	return fmt.Sprintf("%.1f %% | %.1f %% | %.1f %%", 100*s.Min, 100*s.Median, 100*s.Max)
 }
 
-func writeEfforts(b *strings.Builder, outcomes []*Outcome) {
-	header := false
+func efforts(outcomes []*Outcome) (rows []string) {
 	for _, o := range outcomes {
 		for _, c := range o.Comparisons {
-			if !header {
-				b.WriteString("\n| scenario | side | a second | CPU ms each | cores busy | with others |\n|---|---|---|---|---|---|\n")
-				header = true
-			}
 			for _, side := range []struct {
 				name   string
 				effort func(Rounds) Effort
@@ -84,13 +83,14 @@ func writeEfforts(b *strings.Builder, outcomes []*Outcome) {
 				of := func(value func(Effort) float64) Spread {
 					return c.spread(func(r Rounds) float64 { return value(side.effort(r)) })
 				}
-				fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", o.Scenario, side.name, of(Effort.Rate).text("%.0f"),
+				rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n", o.Scenario, side.name, of(Effort.Rate).text("%.0f"),
 					of(func(e Effort) float64 { return float64(e.PerItem()) / float64(time.Millisecond) }).text("%.3f"),
 					of(func(e Effort) float64 { return 100 * e.Busy }).text("%.0f %%"),
-					of(func(e Effort) float64 { return 100 * e.Others }).text("%.0f %%"))
+					of(func(e Effort) float64 { return 100 * e.Others }).text("%.0f %%")))
 			}
 		}
 	}
+	return rows
 }
 
 // text is the median, with the smallest and the largest.
@@ -98,31 +98,22 @@ func (s Spread) text(format string) string {
 	return fmt.Sprintf(format+" ("+format+" to "+format+")", s.Median, s.Min, s.Max)
 }
 
-func writeMemory(b *strings.Builder, outcomes []*Outcome) {
-	header := false
+func memory(outcomes []*Outcome) (rows []string) {
 	for _, o := range outcomes {
 		for _, m := range o.Memory {
-			if !header {
-				b.WriteString("\n| scenario | stage | transactions | s | runtime MB | at most | handler MB | at most |\n|---|---|---|---|---|---|---|---|\n")
-				header = true
-			}
-			fmt.Fprintf(b, "| %s | %s | %d | %.0f | %s | %s | %s | %s |\n", o.Scenario, m.Stage, m.Done, m.Took.Seconds(),
-				megabytes(m.Runtime.Now), megabytes(m.Runtime.Peak), megabytes(m.Handler.Now), megabytes(m.Handler.Peak))
+			rows = append(rows, fmt.Sprintf("| %s | %s | %d | %.0f | %s | %s | %s | %s |\n", o.Scenario, m.Stage, m.Done, m.Took.Seconds(),
+				megabytes(m.Runtime.Now), megabytes(m.Runtime.Peak), megabytes(m.Handler.Now), megabytes(m.Handler.Peak)))
 		}
 	}
+	return rows
 }
 
 // megabytes are binary ones, as the limits of memory are.
 func megabytes(n int64) string { return strconv.FormatInt(n>>20, 10) }
 
-func writeChecks(b *strings.Builder, outcomes []*Outcome) {
-	header := false
+func checks(outcomes []*Outcome) (rows []string) {
 	for _, o := range outcomes {
 		for _, c := range o.Checks {
-			if !header {
-				b.WriteString("\n| scenario | check | target | measured | |\n|---|---|---|---|---|\n")
-				header = true
-			}
 			verdict := "met"
 			switch {
 			case c.Lost:
@@ -130,7 +121,8 @@ func writeChecks(b *strings.Builder, outcomes []*Outcome) {
 			case !c.Met:
 				verdict = "missed"
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", o.Scenario, c.What, c.Want, c.Got, verdict)
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s |\n", o.Scenario, c.What, c.Want, c.Got, verdict))
 		}
 	}
+	return rows
 }

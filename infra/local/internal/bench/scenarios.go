@@ -232,22 +232,35 @@ func (b *bench) drain(ctx context.Context, app *Process) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	now := before
+	err = watching(ctx, app, func(counts load.Counts) bool {
+		now = counts
+		return now.Backlog() <= 0
+	})
+	if err != nil {
+		return 0, fmt.Errorf("%d wait: %w", now.Backlog(), err)
+	}
+	return int(now.Ended - before.Ended), nil
+}
+
+// watching looks at what an app has counted until that is enough.
+func watching(ctx context.Context, app *Process, enough func(load.Counts) bool) error {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for {
 		now, err := load.Scrape(ctx, app.URL)
 		if err != nil {
-			return 0, errors.Join(err, context.Cause(ctx))
+			return errors.Join(err, context.Cause(ctx))
 		}
-		if now.Backlog() <= 0 {
-			return int(now.Ended - before.Ended), nil
+		if enough(now) {
+			return nil
 		}
 		select {
 		case <-tick.C:
 		case <-app.Failed():
-			return 0, app.Ended()
+			return app.Ended()
 		case <-ctx.Done():
-			return 0, fmt.Errorf("%d wait: %w", now.Backlog(), context.Cause(ctx))
+			return context.Cause(ctx)
 		}
 	}
 }
