@@ -12,8 +12,7 @@ import (
 var capacityChecks = []check{{"docs/capacity.md", capacityDocument}, {"storage", storage}}
 
 // planned is what a container takes of each delivery: request units, those of its
-// deletion included, and bytes for a while, as infra/sizes.bicep and
-// docs/capacity.md have it.
+// deletion included, and bytes for a while.
 type planned struct {
 	units float64
 	bytes float64
@@ -22,9 +21,34 @@ type planned struct {
 	ahead bool
 }
 
-var plannedOf = map[string]planned{
-	"transactions": {83.5, 4000, false}, "requests": {11, 500, false}, "packages": {14, 1000, true}, "bookings": {14, 1000, true},
-	"deliveries": {14, 1500, false}, "assignments": {24, 1200, false}, "accounts": {units: 2}, "drones": {units: 18}, "checkpoints": {units: 1.1},
+// plannedOf reads the plan, by container, from the two tables of docs/capacity.md: one
+// has the units last, the other the KB first, what the lifetime is and the units of the
+// deletion.
+func plannedOf(document string) map[string]planned {
+	out := map[string]planned{}
+	for line := range strings.Lines(document) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 6 || !strings.HasPrefix(cells[1], " `") {
+			continue
+		}
+		number := func(cell int) float64 {
+			n, err := strconv.ParseFloat(strings.TrimSpace(cells[cell]), 64)
+			if err != nil {
+				return 0 // storage tells of a container for which nothing is planned
+			}
+			return n
+		}
+		name := strings.Trim(cells[1], " `")
+		p := out[name]
+		if len(cells) == 6 {
+			p.units += number(4)
+		} else {
+			p.units, p.bytes = p.units+number(4), 1000*number(2)
+			p.ahead = strings.Contains(cells[3], "PICKUP_HORIZON_DAYS")
+		}
+		out[name] = p
+	}
+	return out
 }
 
 // storage: with autoscale a container's maximum is enough for the deliveries that
@@ -36,6 +60,7 @@ func storage(w *world) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	plan := plannedOf(string(text))
 	row := columnOf(string(text), w.scenario.size)["requests/s, sustained"]
 	rate, err := strconv.ParseFloat(strings.ReplaceAll(row, " ", ""), 64)
 	if err != nil {
@@ -49,8 +74,8 @@ func storage(w *world) []string {
 	for _, c := range w.deployed.Of(containerKind) {
 		most, _ := c.At("properties.options.autoscaleSettings.maxThroughput").(int64)
 		name := c.Name[strings.LastIndex(c.Name, "/")+1:]
-		p, ok := plannedOf[name]
-		if !ok && name != "quarantine" {
+		p := plan[name]
+		if p.units == 0 && name != "quarantine" {
 			out = append(out, fmt.Sprintf("nothing is planned for %s", name))
 		}
 		if most == 0 {

@@ -2,22 +2,20 @@
 // tables, with the prices and the sources of the numbers.
 //
 // One delivery is 1 event of about 1.5 KB, 1 message (3 at most, with a wake and
-// a notice), 5 calls to backends and 18 operations on Cosmos DB. Those cost, by
-// container, in request units (reads twice, since consistency is Strong; 1 for a
-// read of 1 KB, 1.3 of 4 KB; 5.5 to create 1 KB, 7 to create 4 KB, twice that to
-// replace; half of one for an indexed path):
-//   transactions  read 2, create 8.5, 4 x replace 15.5, and a client's GET 2.6   75
-//   requests      create 5.5, if the client gives the id or a key               5.5
-//   accounts      read 2                                                          2
-//   packages      read 2, create 6                                                8
-//   bookings      read 2, create 6                                                8
-//   deliveries    read 2, create 6                                                8
-//   assignments   read 2, create 5.5, replace 11                               18.5
+// a notice), 5 calls to backends and 9 operations on Cosmos DB. Those cost, by
+// container, in request units (a read twice, since consistency is Strong: 1 for 1 KB,
+// 1.3 for 4 KB; 5.5 to create 1 KB, 7 to create 4 KB, twice that to replace; half of
+// one for an indexed path), and then to delete it at the end of its lifetime:
+//   transactions  create 7.1, replace 14.1, and a client's GET 2.6   23.8 + 7.1 = 30.9
+//   requests      create 5.5, if the client gives the id or a key     5.5 + 5.5 = 11
+//   checkpoints   replace 11 per batch of Relay's; of 10 events and more          1.1
+//   accounts      read                                                            2
+//   packages      create                                                6 + 6   = 12
+//   bookings      create                                              5.5 + 5.5 = 11
+//   deliveries    create                                              6.1 + 6.1 = 12.2
+//   assignments   create 5.6, replace 11.1                           16.7 + 5.6 = 22.3
 //   drones        query of a page 6, replace 12 (two indexed paths)              18
-//   checkpoints   replace 11 per batch of Relay's; of 10 events and more        1.1
-// together 144. What has ended is deleted by its lifetime, which costs as much as
-// its creation: transactions 8.5, requests 5.5, packages, bookings, deliveries 6
-// each, assignments 5.5; together 37.5.
+// together 84.7 + 35.8 = 120.5, of which 77.5 are the sample backends'.
 //
 // A container with autoscale also needs a maximum of 10 RU/s for each GB that it
 // holds. A document has, with its index, some KB: transactions 4, deliveries 1.5,
@@ -95,7 +93,7 @@ var sizes = {
       maxMegabytes: 5120 // the largest: 5 GB / (50/s x 1.7 KB) = 16 hours without Schedule; then the hub holds on
     }
     cosmos: {
-      serverless: true // up to 5000 RU/s per container, more with its partitions: 50/s x 83.5 = 4175
+      serverless: true // up to 5000 RU/s per container, more with its partitions: 50/s x 30.9 = 1545
       throughput: {}
     }
     lifetimes: { documentDays: 30, queueDays: 14, pickupDays: 30 } // 1.5 TB in all
@@ -137,14 +135,14 @@ var sizes = {
     cosmos: {
       serverless: false
       throughput: { // 10 000/s x the above, with a tenth to spare; or the GB x 10
-        transactions: 920000 // 10 000/s x 4 KB x 16 days = 55 TB: 553 000
+        transactions: 560000 // 10 000/s x 4 KB x 16 days = 55 TB: 553 000; 340 000 for the units
         requests: 121000 // 6.5 TB: 65 000
         quarantine: 4000 // nothing in health; it may be throttled, and the messages come again
         checkpoints: 12000
         accounts: 22000
         packages: 200000 // 10 000/s x 1 KB x 23 days = 20 TB: 199 000
         bookings: 200000
-        assignments: 264000 // 17 TB: 166 000
+        assignments: 246000 // 17 TB: 166 000
         deliveries: 208000 // 10 000/s x 1.5 KB x 16 days = 21 TB: 207 000
         drones: 198000
       }
@@ -176,7 +174,7 @@ var sizes = {
       ]
     }
   }
-  // What one namespace of each kind and one account carry: 11 500 requests/s
+  // What one namespace of each kind and one account carry: 18 000 requests/s
   // sustained, spikes of 53 000/s.
   large: {
     zoneRedundant: true
@@ -194,43 +192,43 @@ var sizes = {
     }
     cosmos: {
       serverless: false
-      throughput: { // 11 500/s x the above, with a tenth to spare; or the GB x 10
-        transactions: 1000000 // the most without a request to support: 1 000 000 / 83.5 = 11 900/s
-        requests: 140000
+      throughput: { // 18 000/s x the above, with a tenth to spare; or the GB x 10
+        transactions: 1000000 // the most without a request to support: 18 000/s x 4 KB x 16 days = 99.5 TB: 995 000
+        requests: 218000
         quarantine: 4000
-        checkpoints: 14000
-        accounts: 26000
-        packages: 229000
-        bookings: 229000
-        assignments: 304000
-        deliveries: 239000
-        drones: 228000
+        checkpoints: 22000
+        accounts: 40000
+        packages: 358000 // 18 000/s x 1 KB x 23 days = 36 TB: 358 000
+        bookings: 358000
+        assignments: 442000
+        deliveries: 374000
+        drones: 357000
       }
     }
     lifetimes: { documentDays: 15, queueDays: 7, pickupDays: 7 }
     fleet: {
-      drones: 1000000 // / (900 s x 0.08) = 13 900/s
+      drones: 1000000 // / (900 s x 0.05) = 22 000/s
       zones: 1000
-      timeScale: '0.08'
+      timeScale: '0.05'
     }
     traceRatio: '0.001'
     logLevel: 'warn'
     workflow: {
       instanceMemoryMB: 2048
-      maximumInstanceCount: 500 // spike: 53 000/s / 400 = 133 HTTP, 100 Relay, 11 500/s x 0.5 s / 64 = 90 Schedule, the rest 20: 343
+      maximumInstanceCount: 500 // spike: 53 000/s / 400 = 133 HTTP, 100 Relay, 18 000/s x 0.5 s / 64 = 141 Schedule, the rest 20: 394
       httpConcurrency: 50
       alwaysReady: [
-        { name: 'http', instanceCount: 30 } // 11 500/s / 400
+        { name: 'http', instanceCount: 48 } // 18 000/s / 400 = 45, in three zones
         { name: 'function:Relay', instanceCount: 6 }
-        { name: 'function:Schedule', instanceCount: 15 }
+        { name: 'function:Schedule', instanceCount: 24 }
       ]
     }
     backends: {
       instanceMemoryMB: 2048
-      maximumInstanceCount: 300 // 11 500/s x 5 / 500 = 115
+      maximumInstanceCount: 400 // 18 000/s x 5 / 500 = 180, and as many again
       httpConcurrency: 50
       alwaysReady: [
-        { name: 'http', instanceCount: 18 }
+        { name: 'http', instanceCount: 27 }
       ]
     }
   }
