@@ -29,14 +29,15 @@ func accountExchanges(t *testing.T, c *contract) {
 }
 
 // effectExchanges are what PUT, GET and DELETE of every backend with an effect
-// have in common. The id is transaction-1, the first transaction's.
-func effectExchanges(w *world, c *contract, path, body, changed string) {
+// have in common, but for the status of a repeat. The id is transaction-1, the first
+// transaction's.
+func effectExchanges(w *world, c *contract, path, body, changed string, repeat int) {
 	w.t.Helper()
 	own := path + "/transaction-1"
 	c.all(w,
 		exchange{"nothing yet", "GET", own, "", nil, 404, true},
 		exchange{"create", "PUT", own, body, by("transaction-1", 2), 201, false},
-		exchange{"repeat", "PUT", own, body, by("transaction-1", 2), 200, false},
+		exchange{"repeat", "PUT", own, body, by("transaction-1", 2), repeat, false},
 		exchange{"change", "PUT", own, changed, by("transaction-1", 3), 200, false},
 		exchange{"what is there", "GET", own, "", nil, 200, false},
 		exchange{"an older revision", "PUT", own, body, by("transaction-1", 1), 409, true},
@@ -64,7 +65,7 @@ func undoExchanges(w *world, c *contract, path, body string) {
 func packageExchanges(t *testing.T, c *contract) {
 	w := newWorld(t)
 	const path, body = "/packages", `{"ownerId":"owner-1","size":"Small","weightKg":2.5,"tag":"fragile"}`
-	effectExchanges(w, c, path, body, strings.Replace(body, "Small", "Large", 1))
+	effectExchanges(w, c, path, body, strings.Replace(body, "Small", "Large", 1), 204)
 	now := time.Now().UTC()
 	summary := fmt.Sprintf("/packages/summary/owner-1?year=%d&month=%d", now.Year(), int(now.Month()))
 	c.all(w,
@@ -82,7 +83,7 @@ func bookingExchanges(t *testing.T, c *contract) {
 	w := newWorld(t)
 	const path = "/thirdpartydeliveries"
 	far := strings.Replace(wayBody, "47.61", "46.61", 1)
-	effectExchanges(w, c, path, wayBody, far)
+	effectExchanges(w, c, path, wayBody, far, 204)
 	if _, data := w.call(http.MethodGet, routePrefix+path+"/transaction-1", ""); !containsText(data, `"required":true`) {
 		t.Errorf("no carrier for what is far: %s", data)
 	}
@@ -94,7 +95,7 @@ func assignmentExchanges(t *testing.T, c *contract) {
 	const path = "/dronedeliveries"
 	body := strings.TrimSuffix(wayBody, "}") + `,"packageDetail":{"id":"package-1","size":"Small","weightKg":2.5},"expedited":true}`
 	timed := strings.TrimSuffix(body, "}") + `,"pickupTime":"2126-05-04T10:00:00Z"}`
-	effectExchanges(w, c, path, body, timed)
+	effectExchanges(w, c, path, body, timed, 200)
 	heavy := strings.Replace(body, "2.5", "200", 1)
 	c.all(w,
 		exchange{"too heavy", "PUT", path + "/transaction-3", heavy, by("transaction-3", 1), 422, true},
@@ -120,7 +121,7 @@ func deliveryExchanges(t *testing.T, c *contract) {
 	body := fmt.Sprintf(`{"ownerId":"owner-1","packageId":"package-1",%s,"pickupTime":%q,"deliverBy":%q,"expedited":false,
 		"confirmationRequired":"Picture","droneId":"zone-000-00001","departAt":%q,"pickupAt":%q,"arriveAt":%q}`,
 		strings.Trim(wayBody, "{}")+"}", ago(3*time.Hour), ago(time.Hour), ago(3*time.Hour), ago(2*time.Hour), ago(time.Hour))
-	effectExchanges(w, c, path, body, strings.Replace(body, `"expedited":false`, `"expedited":true`, 1))
+	effectExchanges(w, c, path, body, strings.Replace(body, `"expedited":false`, `"expedited":true`, 1), 200)
 	const own = path + "/transaction-1"
 	confirmation := `{"confirmationType":"Picture","geoCoordinates":{"latitude":47.61,"longitude":-122.33},"confirmationBlob":"aGk="}`
 	notice := `{"emailAddress":"someone@example.com"}`

@@ -21,7 +21,7 @@ func backends() []business.Backend {
 		Functions:  []business.Function{{Name: "Accounts", Route: "account/{id}"}},
 		Containers: []business.Container{{Name: AccountsContainer, PartitionKey: "/id"}},
 		Open: func(env business.Env) (endpoints, error) {
-			return endpoints{account.New(records[account.Account](env, AccountsContainer)).Endpoints()}, nil
+			return endpoints{account.New(records[account.Account](env, AccountsContainer), env.Now).Endpoints()}, nil
 		},
 	}, {
 		Name:       StepPackage,

@@ -47,7 +47,7 @@ func newServices(t *testing.T) *services {
 	now := func() time.Time { return time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC) }
 	b := &services{
 		t: t, def: delivery.Steps(),
-		accounts: account.New(&recordtest.Memory[account.Account]{}),
+		accounts: account.New(&recordtest.Memory[account.Account]{}, now),
 		packages: &recordtest.Memory[record.Record[parcel.Content]]{},
 		bookings: &recordtest.Memory[record.Record[transportation.Booking]]{},
 		flights:  &recordtest.Memory[record.Record[drone.Assignment]]{},

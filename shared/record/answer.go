@@ -15,7 +15,7 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // Endpoints are the whole contract of an effect that is nothing more than its
 // record: GET, PUT and DELETE of a path that ends with {id}. GET and PUT answer
-// with the content. B and check are as in AnswerPut, build as in Keeper.Put.
+// with the content, a repeat included: other steps may use it. B and check are as in AnswerPut, build as in Keeper.Put.
 func Endpoints[B, A, T any](path string, k *Keeper[T], check func(B) (A, error), build func(ask A, live *T) T) []business.Endpoint {
 	put := func(ctx context.Context, id string, by By, ask A) (Record[T], Change, error) {
 		hash, err := Hash(ask)
@@ -27,7 +27,7 @@ func Endpoints[B, A, T any](path string, k *Keeper[T], check func(B) (A, error),
 	content := func(r Record[T]) T { return r.Content }
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: path, Handle: AnswerGet(k.GetLive, content)},
-		{Method: http.MethodPut, Path: path, Handle: AnswerPut(check, put, content)},
+		{Method: http.MethodPut, Path: path, Handle: AnswerPut(http.StatusOK, check, put, content)},
 		{Method: http.MethodDelete, Path: path, Handle: AnswerDelete(k.Delete)},
 	}
 }
@@ -49,10 +49,12 @@ func AnswerGet[R, V any](read func(ctx context.Context, id string) (R, error), s
 }
 
 // AnswerPut answers a PUT of an effect: 201 if put created it, 200 if it changed
-// it or the PUT was a repeat, with what show makes of the record. B is the body
-// as it arrives, in which what is missing is nil; check makes of it what is
-// asked for, and its error tells every fault.
+// it, with what show makes of the record, and a repeat with the status repeat: 200
+// with the same where the next step needs it, or 204. B is the body as it arrives, in
+// which what is missing is nil; check makes of it what is asked for, and its error
+// tells every fault.
 func AnswerPut[B, A, T, V any](
+	repeat int,
 	check func(B) (A, error),
 	put func(ctx context.Context, id string, by By, ask A) (Record[T], Change, error),
 	show func(Record[T]) V,
@@ -71,9 +73,10 @@ func AnswerPut[B, A, T, V any](
 			return err
 		}
 		tell(w, change != "")
-		status := http.StatusOK
-		if change == Created {
-			status = http.StatusCreated
+		status := map[Change]int{Created: http.StatusCreated, Changed: http.StatusOK, "": repeat}[change]
+		if status == http.StatusNoContent {
+			w.WriteHeader(status)
+			return nil
 		}
 		return WriteJSON(w, status, show(rec))
 	}

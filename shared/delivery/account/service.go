@@ -4,6 +4,8 @@ package account
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
@@ -21,16 +23,57 @@ type Account struct {
 	Status string `json:"status"` // Active or Suspended
 }
 
+// An active account is remembered for so long, so that many orders of a customer read it
+// once; and so many of them are. Who is unknown or suspended is looked up each time.
+const (
+	keptFor = 30 * time.Second
+	maxKept = 10_000
+)
+
 // Service keeps the accounts. It is safe for concurrent use.
-type Service struct{ store record.Store[Account] }
+type Service struct {
+	store record.Store[Account]
+	now   func() time.Time
 
-// New returns the service on its storage.
-func New(store record.Store[Account]) *Service { return &Service{store: store} }
+	mu     sync.Mutex
+	active map[string]kept // by id
+	puts   int             // whatever was read before the latest is not remembered
+}
 
-// Get returns an account. NotFound if there is none.
+// kept is an account, and until when it counts.
+type kept struct {
+	Account
+	until time.Time
+}
+
+// New returns the service on its storage and clock.
+func New(store record.Store[Account], now func() time.Time) *Service {
+	return &Service{store: store, now: now, active: map[string]kept{}}
+}
+
+// Get returns an account, which was read up to 30 s ago if it is active: a change by
+// another process may not show yet. NotFound if there is none.
 func (s *Service) Get(ctx context.Context, id string) (Account, error) {
+	began := s.now()
+	s.mu.Lock()
+	known, puts := s.active[id], s.puts
+	s.mu.Unlock()
+	if began.Before(known.until) {
+		return known.Account, nil
+	}
 	account, _, err := s.store.Read(ctx, id)
-	return account, err
+	if err != nil || account.Status != Active {
+		return account, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.active) >= maxKept {
+		clear(s.active)
+	}
+	if s.puts == puts {
+		s.active[id] = kept{account, began.Add(keptFor)}
+	}
+	return account, nil
 }
 
 // Put creates an account or replaces it, and reports whether it was created.
@@ -41,5 +84,9 @@ func (s *Service) Put(ctx context.Context, account Account) (created bool, err e
 		*doc = account
 		return changed, nil
 	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.puts++
+	delete(s.active, account.ID)
 	return created, err
 }

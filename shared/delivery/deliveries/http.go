@@ -34,7 +34,7 @@ func (s *Service) Endpoints() []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "deliveries", Handle: record.AnswerList("ownerId", s.PageOf, view)},
 		{Method: http.MethodGet, Path: "deliveries/{id}", Handle: record.AnswerGet(s.GetLive, detail)},
-		{Method: http.MethodPut, Path: "deliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, view)},
+		{Method: http.MethodPut, Path: "deliveries/{id}", Handle: record.AnswerPut(http.StatusOK, body.ask, s.Put, view)},
 		{Method: http.MethodDelete, Path: "deliveries/{id}", Handle: record.AnswerDelete(s.Delete)},
 		{Method: http.MethodGet, Path: "deliveries/{id}/owner", Handle: record.AnswerGet(s.GetLive, ownerOf)},
 		{Method: http.MethodGet, Path: "deliveries/{id}/status", Handle: record.AnswerGet(s.Track, statusOf)},

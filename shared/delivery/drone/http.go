@@ -59,7 +59,7 @@ func (s *Service) Endpoints() []business.Endpoint {
 func (s *Service) AssignmentEndpoints() []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "dronedeliveries/{id}", Handle: record.AnswerGet(s.Get, show)},
-		{Method: http.MethodPut, Path: "dronedeliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, show)},
+		{Method: http.MethodPut, Path: "dronedeliveries/{id}", Handle: record.AnswerPut(http.StatusOK, body.ask, s.Put, show)},
 		{Method: http.MethodDelete, Path: "dronedeliveries/{id}", Handle: record.AnswerDelete(s.Delete)},
 	}
 }

@@ -19,15 +19,15 @@ type Package struct {
 
 func show(rec record.Record[Content]) Package { return Package{rec.ID, rec.Content} }
 
-// Endpoints is the contract: GET 200 or 404; PUT 201, 200 for a change or a
-// repeat, 409 or 410 by the rules of package record; DELETE 204; a page of a
+// Endpoints is the contract: GET 200 or 404; PUT 201, 200 for a change, 204
+// for a repeat, 409 or 410 by the rules of package record; DELETE 204; a page of a
 // customer's packages; the summary of a customer's month.
 func (s *Service) Endpoints() []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "packages", Handle: record.AnswerList("ownerId", s.PageOf, show)},
 		{Method: http.MethodGet, Path: "packages/summary/{id}", Handle: s.summary},
 		{Method: http.MethodGet, Path: "packages/{id}", Handle: record.AnswerGet(s.GetLive, show)},
-		{Method: http.MethodPut, Path: "packages/{id}", Handle: record.AnswerPut(body.content, s.Put, show)},
+		{Method: http.MethodPut, Path: "packages/{id}", Handle: record.AnswerPut(http.StatusNoContent, body.content, s.Put, show)},
 		{Method: http.MethodDelete, Path: "packages/{id}", Handle: record.AnswerDelete(s.Delete)},
 	}
 }

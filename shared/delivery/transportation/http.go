@@ -18,12 +18,12 @@ type View struct {
 func show(rec record.Record[Booking]) View { return View{rec.ID, rec.Content} }
 
 // Endpoints is the contract: PUT {pickup, dropOff} answers 201, 200 for a
-// change or a repeat, 409 or 410 by the rules of package record; GET 200 or
+// change, 204 for a repeat, 409 or 410 by the rules of package record; GET 200 or
 // 404; DELETE 204.
 func (s *Service) Endpoints() []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "thirdpartydeliveries/{id}", Handle: record.AnswerGet(s.GetLive, show)},
-		{Method: http.MethodPut, Path: "thirdpartydeliveries/{id}", Handle: record.AnswerPut(body.ask, s.Put, show)},
+		{Method: http.MethodPut, Path: "thirdpartydeliveries/{id}", Handle: record.AnswerPut(http.StatusNoContent, body.ask, s.Put, show)},
 		{Method: http.MethodDelete, Path: "thirdpartydeliveries/{id}", Handle: record.AnswerDelete(s.Delete)},
 	}
 }

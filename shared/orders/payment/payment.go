@@ -93,7 +93,7 @@ func show(rec Record) View {
 func endpoints(f *facade.Facade[Ask, Charge]) []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "payments/{id}", Handle: record.AnswerGet(f.Get, show)},
-		{Method: http.MethodPut, Path: "payments/{id}", Handle: record.AnswerPut(body.ask, f.Put, show)},
+		{Method: http.MethodPut, Path: "payments/{id}", Handle: record.AnswerPut(http.StatusOK, body.ask, f.Put, show)},
 		{Method: http.MethodDelete, Path: "payments/{id}", Handle: record.AnswerDelete(f.Delete)},
 	}
 }

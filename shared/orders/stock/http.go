@@ -100,7 +100,7 @@ func (s *Service) put(w http.ResponseWriter, r *http.Request) error {
 	put := func(ctx context.Context, id string, by record.By, ask Ask) (record.Record[Reservation], record.Change, error) {
 		return s.Put(ctx, item, id, by, ask)
 	}
-	return record.AnswerPut(body.ask, put, show)(w, r)
+	return record.AnswerPut(http.StatusOK, body.ask, put, show)(w, r)
 }
 
 func (s *Service) delete(w http.ResponseWriter, r *http.Request) error {

@@ -67,7 +67,7 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	accounts := account.New(&w.accounts)
+	accounts := account.New(&w.accounts, now)
 	recordtest.Mount(w.router, log, accounts.Endpoints())
 	recordtest.Mount(w.router, log, drones.Endpoints())
 	const ahead = 30 * 24 * time.Hour

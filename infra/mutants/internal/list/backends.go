@@ -153,6 +153,24 @@ var backends = []mutant.Mutant{
 		Tests:  in("./shared/delivery/drone"),
 	},
 	{
+		Name: "suspended-account-remembered", Breaks: "A customer who was suspended when looked up stays so for a while, whatever changes.",
+		File:   "shared/delivery/account/service.go",
+		Before: "if err != nil || account.Status != Active {", After: "if err != nil {",
+		Tests: in("./shared/delivery/account"),
+	},
+	{
+		Name: "account-remembered-for-ever", Breaks: "A customer who was active once may order for ever.",
+		File:   "shared/delivery/account/service.go",
+		Before: "if began.Before(known.until) {", After: "if !known.until.IsZero() {",
+		Tests: in("./shared/delivery/account"),
+	},
+	{
+		Name: "account-of-before-its-change", Breaks: "What was read of an account before it was changed here is remembered after.",
+		File:   "shared/delivery/account/service.go",
+		Before: "if s.puts == puts {", After: "if s.puts >= puts {",
+		Tests: in("./shared/delivery/account"),
+	},
+	{
 		Name: "drone-handed-out-twice", Breaks: "Two transactions get the same drone of a page.",
 		File:   "shared/delivery/drone/zone.go",
 		Before: "z.page = slices.Delete(z.page, i, i+1)", After: "",
