@@ -66,7 +66,6 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 
 // assemble builds the app on its ports, which stay their owner's.
 func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
-	p.signals = p.signals.WithDefaults()
 	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.signals.Sender(p.sender)
 	limits := s.Writer
 	limits.Timeout = s.Budgets.Accept

@@ -232,7 +232,7 @@ func TestPortOfTheReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := openAdapters(chosen.Business(), s, slog.New(slog.DiscardHandler), observe.Signals{})
+		a, err := openAdapters(chosen.Business(), s, slog.New(slog.DiscardHandler), completed(t, observe.Signals{}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -76,6 +78,27 @@ func environment(url string, changes ...string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
+// completed returns signals with what records nothing where there is none.
+func completed(t testing.TB, s observe.Signals) observe.Signals {
+	t.Helper()
+	nowhere, err := observe.Open(observe.Config{Service: "test", Prefix: "test", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, err := nowhere.Signals()
+	if err = errors.Join(err, nowhere.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	s.Metrics = cmp.Or(s.Metrics, none.Metrics)
+	if s.Tracer == nil {
+		s.Tracer = none.Tracer
+	}
+	if s.Begin == nil {
+		s.Begin = func() func(bool) { return func(bool) {} }
+	}
+	return s
+}
+
 func newWorld(t testing.TB, changes ...string) *world {
 	t.Helper()
 	return newWorldWith(t, observe.Signals{}, changes...)
@@ -84,6 +107,7 @@ func newWorld(t testing.TB, changes ...string) *world {
 // newWorldWith is newWorld with a place for spans and measurements.
 func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *world {
 	t.Helper()
+	signals = completed(t, signals)
 	w := &world{t: t, log: &syncBuffer{}, client: &http.Client{Transport: &http.Transport{}}, containers: map[string]*recordtest.Documents{}}
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.app.ServeHTTP(rw, r) }))
 	s, err := settings.Load(chosen.Business(), environment(w.server.URL, changes...))

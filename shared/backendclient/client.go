@@ -63,6 +63,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, 2*time.Second)
 	cfg.MaxAnswer = cmp.Or(cfg.MaxAnswer, 64<<10)
 	cfg.Concurrency = cmp.Or(cfg.Concurrency, 256)
+	cfg.Metrics = cmp.Or(cfg.Metrics, telemetry.NoMetrics())
 	if cfg.CallTimeout < 0 || cfg.MaxAnswer < 0 || cfg.Concurrency < 0 {
 		return nil, errors.New("backend client: settings must not be negative")
 	}

@@ -83,7 +83,7 @@ func (b *protected) openFor() time.Duration {
 var _ engine.Backends = (*Guard)(nil)
 
 // NewGuard returns a Guard before next. It records each attempt, in a span and in
-// the metrics, which may be nil, and logs each change of a breaker's state. The
+// the metrics, and logs each change of a breaker's state. The
 // error says what is wrong with the limits.
 func NewGuard(next engine.Backends, l Limits, m *telemetry.Metrics, logger *slog.Logger) (*Guard, error) {
 	if err := l.validate(); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -72,7 +73,7 @@ func guard(t *testing.T, l Limits) (*Guard, *service, *bytes.Buffer) {
 	s := &service{}
 	s.answer(fine)
 	var log bytes.Buffer
-	g, err := NewGuard(s, whole(l), nil, slog.New(slog.NewTextHandler(&log, nil)))
+	g, err := NewGuard(s, whole(l), telemetry.NoMetrics(), slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +431,7 @@ func TestNewGuardRefusesBadLimits(t *testing.T) {
 		{Breaker: failure.Breaker{MinCalls: -1}}, {Breaker: failure.Breaker{Window: -1}}, {Breaker: failure.Breaker{Delay: -1}}, {Breaker: failure.Breaker{Probes: -1}},
 		{Breaker: failure.Breaker{Delay: time.Second}},
 	} {
-		if _, err := NewGuard(&service{}, whole(l), nil, slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := NewGuard(&service{}, whole(l), telemetry.NoMetrics(), slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("accepted: %+v", l)
 		}
 	}

@@ -79,7 +79,7 @@ func (e *Events) Handler(function string, fn EventFunc) http.Handler {
 		}
 		ctx := telemetry.With(r.Context(),
 			slog.String(telemetry.KeyFunction, function), slog.String(telemetry.KeyInvocation, i.ID))
-		ctx, ended := e.c.Observer.Event(telemetry.FromHost(ctx, r.Header.Get), i)
+		ctx, ended := e.c.Observer.Event(telemetry.FromHost(ctx, r.Header), i)
 		ctx, cancel := context.WithTimeout(telemetry.Rooted(ctx), e.c.Timeout)
 		defer cancel()
 		start := time.Now()

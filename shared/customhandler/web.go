@@ -19,7 +19,7 @@ func Web(function, route string, observer Observer, logger *slog.Logger, next ht
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := telemetry.With(r.Context(),
 			slog.String(telemetry.KeyFunction, function), slog.String(telemetry.KeyInvocation, r.Header.Get(InvocationHeader)))
-		ctx = telemetry.FromHeader(ctx, r.Header.Get)
+		ctx = telemetry.FromHeader(ctx, r.Header)
 		ctx, ended := observer.Request(ctx, r, function, route)
 		ctx = telemetry.Rooted(ctx)
 		r = r.WithContext(ctx)

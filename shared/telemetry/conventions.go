@@ -46,9 +46,6 @@ func (b *builder) conventions() conventions {
 // Sent measures a send of n messages, or events, in one go. errorType is "" for
 // one that succeeded.
 func (m *Metrics) Sent(ctx context.Context, system, destination string, n int, took time.Duration, errorType string) {
-	if m == nil {
-		return
-	}
 	attrs := failing(errorType, semconv.MessagingSystemKey.String(system),
 		semconv.MessagingDestinationName(destination), semconv.MessagingOperationName("send"))
 	m.sent.Add(ctx, int64(n), with(attrs...))
@@ -57,9 +54,6 @@ func (m *Metrics) Sent(ctx context.Context, system, destination string, n int, t
 
 // Processed measures an invocation for n messages, or events.
 func (m *Metrics) Processed(ctx context.Context, system, destination string, n int, took time.Duration, errorType string) {
-	if m == nil {
-		return
-	}
 	attrs := []attribute.KeyValue{semconv.MessagingSystemKey.String(system),
 		semconv.MessagingDestinationName(destination), semconv.MessagingOperationName("process")}
 	m.consumed.Add(ctx, int64(n), with(attrs...))
@@ -69,9 +63,6 @@ func (m *Metrics) Processed(ctx context.Context, system, destination string, n i
 // Invoked measures an invocation of a function. trigger is faas.trigger: http,
 // pubsub or timer.
 func (m *Metrics) Invoked(ctx context.Context, function, trigger string, took time.Duration, failed bool) {
-	if m == nil {
-		return
-	}
 	attrs := with(semconv.FaaSName(function), semconv.FaaSTriggerKey.String(trigger))
 	if failed {
 		m.faults.Add(ctx, 1, attrs)
@@ -83,18 +74,12 @@ func (m *Metrics) Invoked(ctx context.Context, function, trigger string, took ti
 
 // HTTPServer measures a request that was answered.
 func (m *Metrics) HTTPServer(ctx context.Context, method, route string, status int, took time.Duration) {
-	if m == nil {
-		return
-	}
 	m.httpServer.Record(ctx, took.Seconds(), with(semconv.HTTPRequestMethodKey.String(method),
 		semconv.HTTPRoute(route), statusKey.Int(status), semconv.URLScheme("http")))
 }
 
 // HTTPClient measures a call. status is 0 when there was no answer.
 func (m *Metrics) HTTPClient(ctx context.Context, method, address string, port, status int, took time.Duration, errorType string) {
-	if m == nil {
-		return
-	}
 	attrs := failing(errorType, semconv.HTTPRequestMethodKey.String(method), semconv.ServerAddress(address), semconv.ServerPort(port))
 	if status != 0 {
 		attrs = append(attrs, statusKey.Int(status))

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 )
 
 // Metrics measures: what is counted and timed, under which names, in which units,
@@ -15,7 +16,7 @@ import (
 // that a client has sent. The alerts and the workbook go by these names;
 // docs/telemetry.md lists them.
 //
-// It is safe for concurrent use; nil measures nothing.
+// It is safe for concurrent use.
 type Metrics struct {
 	conventions
 
@@ -85,12 +86,15 @@ func NewMetrics(meter metric.Meter, prefix string) (*Metrics, error) {
 	return m, errors.Join(append(standard.errs, b.errs...)...)
 }
 
+// NoMetrics returns measurements that go nowhere.
+func NoMetrics() *Metrics {
+	m, _ := NewMetrics(noop.Meter{}, "") // which refuses no name
+	return m
+}
+
 // Accepted counts a request that was answered 202 after so long. operation is
 // start, reschedule or cancel.
 func (m *Metrics) Accepted(ctx context.Context, operation string, took time.Duration) {
-	if m == nil {
-		return
-	}
 	attrs := with(attribute.String("operation", operation))
 	m.accepted.Add(ctx, 1, attrs)
 	m.acceptDuration.Record(ctx, took.Seconds(), attrs)
@@ -98,17 +102,11 @@ func (m *Metrics) Accepted(ctx context.Context, operation string, took time.Dura
 
 // Refused counts a request that was answered with a problem.
 func (m *Metrics) Refused(ctx context.Context, operation string, status int, errorType string) {
-	if m == nil {
-		return
-	}
 	m.refused.Add(ctx, 1, with(attribute.String("operation", operation), statusKey.Int(status), errorKey.String(errorType)))
 }
 
 // Batch measures a batch that was sent to the hub; fill is in [0,1].
 func (m *Metrics) Batch(ctx context.Context, events int, fill float64) {
-	if m == nil {
-		return
-	}
 	m.batchEvents.Record(ctx, int64(events))
 	m.batchFill.Record(ctx, fill)
 }
@@ -117,7 +115,7 @@ func (m *Metrics) Batch(ctx context.Context, events int, fill float64) {
 // accepted which is done for it. What has no such time, since it was made by hand,
 // is not measured.
 func (m *Metrics) Reached(ctx context.Context, state string, accepted, now time.Time) {
-	if m != nil && timed(accepted) {
+	if timed(accepted) {
 		m.reached.Record(ctx, max(0, now.Sub(accepted).Seconds()), with(attribute.String("state", state)))
 	}
 }
@@ -128,9 +126,6 @@ func timed(at time.Time) bool { return at.Unix() > 0 }
 // Step counts an attempt of a step, the first of which has the number 1, or of
 // its undo call, by its outcome.
 func (m *Metrics) Step(ctx context.Context, step, outcome string, attempt int) {
-	if m == nil {
-		return
-	}
 	name := attribute.String("step", step)
 	m.stepOutcomes.Add(ctx, 1, with(name, attribute.String("outcome", outcome)))
 	if attempt > 1 {
@@ -140,39 +135,28 @@ func (m *Metrics) Step(ctx context.Context, step, outcome string, attempt int) {
 
 // Wake counts a wake that was sent to a queue.
 func (m *Metrics) Wake(ctx context.Context, queue string) {
-	if m != nil {
-		m.wakes.Add(ctx, 1, with(attribute.String("queue", queue)))
-	}
+	m.wakes.Add(ctx, 1, with(attribute.String("queue", queue)))
 }
 
 // Compensation counts a transaction that began to be undone.
 func (m *Metrics) Compensation(ctx context.Context, cause string) {
-	if m != nil {
-		m.compensations.Add(ctx, 1, with(attribute.String("cause", cause)))
-	}
+	m.compensations.Add(ctx, 1, with(attribute.String("cause", cause)))
 }
 
 // Stuck counts a transaction that became Stuck.
 func (m *Metrics) Stuck(ctx context.Context) {
-	if m != nil {
-		m.stuck.Add(ctx, 1)
-	}
+	m.stuck.Add(ctx, 1)
 }
 
 // UndoPutOff measures for how long an undoing has lasted that is put off.
 func (m *Metrics) UndoPutOff(ctx context.Context, undoing time.Duration) {
-	if m != nil {
-		m.undoAge.Record(ctx, undoing.Seconds())
-	}
+	m.undoAge.Record(ctx, undoing.Seconds())
 }
 
 // Breakers has the circuit breakers measured whenever metrics are read: open tells
 // how long each has been open, by its backend's name, and 0 of one that is closed.
 // It must be safe for concurrent use.
 func (m *Metrics) Breakers(open func() map[string]time.Duration) error {
-	if m == nil {
-		return nil
-	}
 	_, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		for backend, lasts := range open() {
 			o.ObserveFloat64(m.breakerOpen, lasts.Seconds(), with(attribute.String("backend", backend)))
@@ -184,23 +168,16 @@ func (m *Metrics) Breakers(open func() map[string]time.Duration) error {
 
 // Quarantined counts what was put into quarantine.
 func (m *Metrics) Quarantined(ctx context.Context, source, reason string) {
-	if m != nil {
-		m.quarantined.Add(ctx, 1, with(attribute.String("source", source), attribute.String("reason", reason)))
-	}
+	m.quarantined.Add(ctx, 1, with(attribute.String("source", source), attribute.String("reason", reason)))
 }
 
 // Lost counts events that expired in the hub before they were relayed.
 func (m *Metrics) Lost(ctx context.Context, events int64) {
-	if m != nil {
-		m.lost.Add(ctx, events)
-	}
+	m.lost.Add(ctx, events)
 }
 
 // CosmosDB counts an answer of Cosmos DB.
 func (m *Metrics) CosmosDB(ctx context.Context, container string, charge float64, throttled bool) {
-	if m == nil {
-		return
-	}
 	attrs := with(attribute.String("container", container))
 	m.charge.Add(ctx, charge, attrs)
 	m.operations.Add(ctx, 1, attrs)
@@ -213,7 +190,7 @@ func (m *Metrics) CosmosDB(ctx context.Context, container string, charge float64
 // the service's clock. One ahead of ours makes it 0. A message without a time,
 // such as that of a manual invocation, has not waited.
 func (m *Metrics) QueueAge(ctx context.Context, queue string, enqueued, now time.Time) {
-	if m != nil && timed(enqueued) {
+	if timed(enqueued) {
 		m.queueAge.Record(ctx, max(0, now.Sub(enqueued).Seconds()), with(attribute.String("queue", queue)))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net/http"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -52,31 +53,24 @@ func Remote(ctx context.Context, traceparent string) context.Context {
 }
 
 // FromHeader is Remote for the headers of a request, traceparent and tracestate.
-func FromHeader(ctx context.Context, get func(name string) string) context.Context {
-	return w3c.Extract(ctx, header(get))
+func FromHeader(ctx context.Context, h http.Header) context.Context {
+	return w3c.Extract(ctx, propagation.HeaderCarrier(h))
 }
 
 // FromHost is FromHeader for an event. That the host does not sample its span says
 // nothing: without a listener of its own all its spans are marked so
 // (azure-functions-host, with .NET's HttpClient), and a sampler that goes by the
 // parent would drop every span of ours.
-func FromHost(ctx context.Context, get func(name string) string) context.Context {
-	ctx = FromHeader(ctx, get)
+func FromHost(ctx context.Context, h http.Header) context.Context {
+	ctx = FromHeader(ctx, h)
 	if host := trace.SpanContextFromContext(ctx); host.IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, host.WithTraceFlags(host.TraceFlags().WithSampled(true)))
 	}
 	return ctx
 }
 
-// header is a carrier that is only read.
-type header func(name string) string
-
-func (h header) Get(key string) string { return h(key) }
-func (h header) Set(string, string)    {}
-func (h header) Keys() []string        { return nil }
-
 // ToHeader writes the trace context of ctx into the headers of a request.
-func ToHeader(ctx context.Context, h map[string][]string) {
+func ToHeader(ctx context.Context, h http.Header) {
 	w3c.Inject(ctx, propagation.HeaderCarrier(h))
 }
 

@@ -41,7 +41,7 @@ func TestTraceParentTravels(t *testing.T) {
 func TestHeadersCarryTheTraceState(t *testing.T) {
 	in := http.Header{"Traceparent": {parent}, "Tracestate": {"vendor=1"}}
 	out := http.Header{}
-	telemetry.ToHeader(telemetry.FromHeader(context.Background(), in.Get), out)
+	telemetry.ToHeader(telemetry.FromHeader(context.Background(), in), out)
 	if out.Get("Traceparent") != parent || out.Get("Tracestate") != "vendor=1" {
 		t.Errorf("got %v", out)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -56,7 +57,7 @@ func newOutage(t *testing.T, guarded bool, kind string, services ...string) *out
 		guard, err := backendclient.NewGuard(c.Backends, backendclient.Limits{
 			CallTimeout: 2 * time.Second, Concurrency: 256,
 			Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3},
-		}, nil, slog.New(slog.DiscardHandler))
+		}, telemetry.NoMetrics(), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,11 +69,9 @@ type Telemetry struct {
 	tracers trace.TracerProvider
 	meters  metric.MeterProvider
 	prefix  string // of the names of metrics
-	// measures is set when meters has readers.
-	measures bool
-	page     http.Handler
-	flusher  *flusher
-	outages  []*outage // one per exporter
+	page    http.Handler
+	flusher *flusher
+	outages []*outage // one per exporter
 	// closers stop the providers, the last first.
 	closers []func(context.Context) error
 	// exports is the context of all exports. It ends with Close.
@@ -245,7 +243,7 @@ func (t *Telemetry) openMetrics(c Config, about *resource.Resource) (func(contex
 		return nil, nil
 	}
 	provider := newMeterProvider(readers, about)
-	t.meters, t.measures = provider, true
+	t.meters = provider
 	t.closers = append(t.closers, provider.Shutdown)
 	return flush, nil
 }

@@ -82,8 +82,10 @@ func (o *invocations) Request(ctx context.Context, r *http.Request, function, ro
 		if status >= http.StatusInternalServerError || status == 0 {
 			failed = noted.or(status)
 		}
-		span.SetAttributes(semconv.HTTPResponseStatusCode(status))
-		telemetry.Fail(span, failed)
+		if span.IsRecording() {
+			span.SetAttributes(semconv.HTTPResponseStatusCode(status))
+			telemetry.Fail(span, failed)
+		}
 		span.End()
 		o.Metrics.HTTPServer(ctx, r.Method, route, status, took)
 		o.Metrics.Invoked(ctx, function, "http", took, failed != "")
@@ -138,9 +140,12 @@ func (n *refusalNote) or(status int) string {
 // About says whose the rest of an invocation is: on its span, and on the log
 // lines in the context that is returned. What is no id is left out.
 func About(ctx context.Context, transactionID, operationID string) context.Context {
+	span := trace.SpanFromContext(ctx)
 	for _, a := range []slog.Attr{slog.String(telemetry.KeyTransaction, transactionID), slog.String(telemetry.KeyOperation, operationID)} {
 		if id := a.Value.String(); problem.ValidID(id) {
-			trace.SpanFromContext(ctx).SetAttributes(attribute.String(a.Key, id))
+			if span.IsRecording() {
+				span.SetAttributes(attribute.String(a.Key, id))
+			}
 			ctx = telemetry.With(ctx, a)
 		}
 	}
@@ -164,7 +169,9 @@ func (o *invocations) Event(ctx context.Context, i *customhandler.Invocation) (c
 	default:
 		ctx, span = o.Tracer.Start(ctx, i.Function, trace.WithAttributes(semconv.FaaSTriggerTimer))
 	}
-	span.SetAttributes(semconv.FaaSName(i.Function), semconv.FaaSInvocationID(i.ID))
+	if span.IsRecording() {
+		span.SetAttributes(semconv.FaaSName(i.Function), semconv.FaaSInvocationID(i.ID))
+	}
 	return ctx, func(err error) {
 		took, failed := time.Since(start), telemetry.ErrorType(err)
 		telemetry.Fail(span, failed)
