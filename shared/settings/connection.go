@@ -32,10 +32,7 @@ func (s Secret) String() string {
 // GoString hides the text from %#v.
 func (s Secret) GoString() string { return s.String() }
 
-// LogValue hides the text from slog.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText hides the text from encoders.
+// MarshalText hides the text from encoders and from slog.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Connection is how a service is reached: by a connection string, or by an
