@@ -97,6 +97,16 @@ func (r *Engine) callTimeout(step *workflow.Step) time.Duration {
 	return cmp.Or(step.CallTimeout, r.Budgets.CallTimeout)
 }
 
+// Read returns a transaction and its ETag. NotFound if there is none. One that a newer
+// version of this code wrote is an error: it is left to that version.
+func (r *Engine) Read(ctx context.Context, id string) (*workflow.Progress, string, error) {
+	p, etag, err := r.Store.Read(ctx, id)
+	if err == nil && p.Schema > workflow.Schema {
+		err = fmt.Errorf("transaction %s: its schema %d is newer than %d", id, p.Schema, workflow.Schema)
+	}
+	return p, etag, err
+}
+
 // Pause waits for d, or until the context ends and then returns its error.
 func Pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

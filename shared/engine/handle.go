@@ -61,8 +61,6 @@ func (s *session) meet(ctx context.Context, e Envelope) (verdict, error) {
 		etag = ""
 	case err != nil:
 		return settled, fmt.Errorf("handle message of transaction %s: %w", e.TransactionID, err)
-	case base.Schema > workflow.Schema:
-		return settled, fmt.Errorf("transaction %s: its schema %d is newer than %d", e.TransactionID, base.Schema, workflow.Schema)
 	case base.Lease.Runner == s.id: // the answer to our take was lost
 		s.holds(base, etag)
 		return held, nil
@@ -108,7 +106,7 @@ func (s *session) find(ctx context.Context, e Envelope) (*workflow.Progress, str
 			return base, "", nil
 		}
 	}
-	return s.r.Store.Read(ctx, e.TransactionID)
+	return s.r.Read(ctx, e.TransactionID)
 }
 
 // dueAt returns when there is something to do for an open transaction without a

@@ -27,15 +27,11 @@ type document struct {
 
 func (d *document) empty() bool { return len(d.p.Outbox.Notices) == 0 }
 
-// open reads a transaction. NotFound if there is none. One that a newer version
-// of this code wrote is left to that version.
+// open reads a transaction. NotFound if there is none.
 func (s *Service) open(ctx context.Context, id string) (*document, error) {
-	p, etag, err := s.c.Engine.Store.Read(ctx, id)
+	p, etag, err := s.c.Engine.Read(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("notices of transaction %s: %w", id, err)
-	}
-	if p.Schema > workflow.Schema {
-		return nil, fmt.Errorf("notices of transaction %s: its schema %d is newer than %d", id, p.Schema, workflow.Schema)
 	}
 	return &document{p, etag}, nil
 }

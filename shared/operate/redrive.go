@@ -104,7 +104,7 @@ func (s *Service) ask(ctx context.Context, e *quarantine.Entry, envelope engine.
 	case !fresh:
 		return s.wake(ctx, e, envelope.TransactionID)
 	}
-	p, _, err := s.read(ctx, envelope.TransactionID)
+	p, _, err := s.c.Engine.Read(ctx, envelope.TransactionID)
 	if err != nil {
 		return "", fmt.Errorf("read transaction %s: %w", envelope.TransactionID, err)
 	}

@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -35,15 +34,6 @@ type Service struct{ c Config }
 
 // New returns a Service.
 func New(c Config) *Service { return &Service{c} }
-
-// read returns a transaction, unless a newer version of this code wrote it.
-func (s *Service) read(ctx context.Context, id string) (*workflow.Progress, string, error) {
-	p, etag, err := s.c.Engine.Store.Read(ctx, id)
-	if err == nil && p.Schema > workflow.Schema {
-		err = fmt.Errorf("transaction %s: its schema %d is newer than %d", id, p.Schema, workflow.Schema)
-	}
-	return p, etag, err
-}
 
 // now is the time as it is stored.
 func (s *Service) now() time.Time { return s.c.Engine.Now().UTC().Truncate(time.Millisecond) }

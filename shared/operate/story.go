@@ -38,7 +38,7 @@ const maxStoryEntries = 100
 
 // Story returns all that is known of a transaction. NotFound if nothing is.
 func (s *Service) Story(ctx context.Context, id string) (Story, error) {
-	p, _, err := s.read(ctx, id)
+	p, _, err := s.c.Engine.Read(ctx, id)
 	if err != nil {
 		return Story{}, fmt.Errorf("story of transaction %s: %w", id, err)
 	}

@@ -132,7 +132,7 @@ func (s *Service) act(ctx context.Context, id string, what act, a Actor,
 func (s *Service) updateTransaction(ctx context.Context, id string, change func(*workflow.Progress) (bool, error)) (*workflow.Progress, error) {
 	return failure.Update[workflow.Progress]{
 		Op: "update transaction", ID: id, Change: change, Lost: 1, // one that is lost twice is the operator's to repeat
-		Read: func(ctx context.Context) (*workflow.Progress, string, error) { return s.read(ctx, id) },
+		Read: func(ctx context.Context) (*workflow.Progress, string, error) { return s.c.Engine.Read(ctx, id) },
 		Write: func(ctx context.Context, p *workflow.Progress, etag string) error {
 			_, err := s.c.Engine.Store.Replace(ctx, p, etag)
 			return err
