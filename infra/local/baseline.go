@@ -30,8 +30,8 @@ func (f *baselineFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.steps, "steps", "", "loop: the `steps` of a transaction, separated by commas")
 	flags.StringVar(&f.body, "body", "{}", "loop: what each call carries")
 	flags.DurationVar(&f.mock.Latency, "latency", 0, "mock: how long a call takes")
-	flags.DurationVar(&f.mock.Tail, "tail", 0, "mock: how long some calls take")
-	flags.Float64Var(&f.mock.Share, "share", 0, "mock: which part of the calls that is")
+	flags.DurationVar(&f.mock.Tail, "tail", 0, "mock: how long a slow call takes")
+	flags.Float64Var(&f.mock.Share, "share", 0, "mock: the part of the calls that take -tail, 0 to 1")
 	flags.StringVar(&f.answers, "answers", "{}", "mock: what calls are answered with, as JSON by step")
 }
 

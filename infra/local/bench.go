@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,9 +30,9 @@ type benchFlags struct {
 
 func (f *benchFlags) define(flags *flag.FlagSet) {
 	c := &f.config
-	flags.IntVar(&c.Rounds, "rounds", 3, "how often to measure each side, in turns")
+	flags.IntVar(&c.Rounds, "rounds", 3, "how often to measure each side, in turns, 1 to 100")
 	flags.DurationVar(&c.For, "for", 5*time.Second, "how long to measure a side in each round")
-	flags.IntVar(&c.Backlog, "backlog", 2000, "how many transactions to accept before running them to completion")
+	flags.IntVar(&c.Backlog, "backlog", 2000, "how many transactions to accept before running them to completion, 10 to 1000000")
 	flags.IntVar(&c.Drain, "drain", 0, "how many transactions the scenario backlog runs to completion (0: all)")
 	flags.DurationVar(&c.Latency, "latency", 5*time.Millisecond, "how long a mock backend takes")
 	flags.DurationVar(&c.Tail, "tail", 2*time.Second, "how long one call of a hundred takes in the scenario tail")
@@ -64,13 +63,13 @@ func (f *benchFlags) check() error {
 	return f.hub.check("bench")
 }
 
-func benchHelp(w io.Writer) error {
+// benchIntro is how the help begins.
+func benchIntro() string {
 	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak and backlog), or some of:\n\n"
 	for _, s := range bench.Scenarios() {
 		text += fmt.Sprintf("  %-9s %s\n", s[0], s[1])
 	}
-	_, err := io.WriteString(w, text+"\nflags:\n")
-	return err
+	return text + "\nflags:\n"
 }
 
 // runBench measures scenarios beside their baselines.
@@ -82,17 +81,11 @@ func runBench(ctx context.Context, c console) error {
 	flags := newFlags("bench")
 	f := benchFlags{}
 	f.define(flags)
-	if len(names) == 0 {
-		if err := parse(c, flags); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return errors.Join(err, benchHelp(c.out))
-			}
-			return err
-		}
-		return &usageError{"bench: name what to measure: all, or some of the scenarios in bench -help"}
-	}
-	if err := parse(c, flags); err != nil {
+	if err := parse(c, flags, benchIntro()); err != nil {
 		return err
+	}
+	if len(names) == 0 {
+		return &usageError{"bench: name what to measure: all, or some of the scenarios in bench -help"}
 	}
 	names, err := scenariosOf(names)
 	if err != nil {

@@ -32,16 +32,16 @@ type chaosFlags struct {
 const usualFaults = "all,eventhubs.recreated=4,handler.kill=12,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.05"
 
 func (f *chaosFlags) define(flags *flag.FlagSet) {
-	flags.IntVar(&f.requests, "requests", 1500, "requests to send, besides repeats and malformed ones")
+	flags.IntVar(&f.requests, "requests", 1500, "requests to send, 20 to 100000; repeats and malformed ones come on top")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the requests, the faults and the kills")
-	flags.DurationVar(&f.duration, "duration", 45*time.Second, "how long to send requests and inject faults")
-	flags.DurationVar(&f.encore, "encore", chaos.UsualEncore, "how long to extend a run that has seen too little to prove anything")
+	flags.DurationVar(&f.duration, "duration", 45*time.Second, "how long to send requests and inject faults, 1s to 1h")
+	flags.DurationVar(&f.encore, "encore", chaos.UsualEncore, "how long to extend a run that has seen too little to prove anything, 0s to 1h")
 	flags.StringVar(&f.faults, "faults", usualFaults, "what to break: all, none, or words such as cosmos,servicebus.busy=0.3,-amqp.drop")
-	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, each with its own handler")
-	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and restart it")
-	flags.DurationVar(&f.clocks, "clocks-apart", 4*time.Second, "how far apart the clocks of the instances are, at most 4s")
+	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, 1 to 16, each with its own handler")
+	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and restart it, 0 to 20")
+	flags.DurationVar(&f.clocks, "clocks-apart", 4*time.Second, "how far apart the clocks of the instances are, 0s to 4s")
 	flags.BoolVar(&f.crashes, "crash-points", true, "kill handlers at their effects: before the effect is done, or before it is answered")
-	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "how long the system may take to come to rest after the faults")
+	flags.DurationVar(&f.settle, "settle", 5*time.Minute, "how long the system may take to come to rest after the faults, 1s to 1h")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line, the report last")
 	flags.StringVar(&f.dir, "dir", "", "`folder` to work in, empty or from an earlier run (default .build/chaos)")
 	flags.StringVar(&f.samples, "samples", "", samplesUsage)

@@ -17,7 +17,7 @@ func demo(ctx context.Context, c console) error {
 	flags := newFlags("demo")
 	var f serveFlags
 	f.define(flags)
-	requests := flags.Int("requests", 1000, "requests to send, besides duplicates and malformed ones")
+	requests := flags.Int("requests", 1000, "requests to send, 20 to 1000000; duplicates and malformed ones come on top")
 	seed := flags.Uint64("seed", 1, "seed of the requests")
 	samples := flags.String("samples", "", samplesUsage)
 	exit := flags.Bool("exit", false, "exit after the summary")

@@ -48,7 +48,7 @@ func openCrashes(dir string, log *slog.Logger) (*effect.Watch, error) {
 
 func defineProfile(flags *flag.FlagSet, name *string) {
 	all := system.Profiles()
-	flags.StringVar(name, "profile", all[0], "`name` of the times to run with: "+strings.Join(all, " or "))
+	flags.StringVar(name, "profile", all[0], "`name` of the time limits to run with: "+strings.Join(all, " or "))
 }
 
 // check reads what the flags say.

@@ -29,9 +29,9 @@ func runHost(ctx context.Context, c console) error {
 	var profileName, crashesFrom string
 	defineCrashes(flags, &crashesFrom)
 	defineProfile(flags, &profileName)
-	faultsFrom := flags.String("faults-from", "", "`URL` of an admin endpoint whose plan of faults applies here, too")
-	instances := flags.Int("instances", 1, "how many instances share that plan")
-	untilEOF := flags.Bool("until-eof", false, "for a child of serve: stop when standard input says \"stop\", or at once when it ends without it")
+	faultsFrom := flags.String("faults-from", "", "`URL` of an admin endpoint; its plan of faults applies here, too")
+	instances := flags.Int("instances", 1, "how many instances share the plan of faults")
+	untilEOF := flags.Bool("until-eof", false, "stop in order when standard input says \"stop\"; exit at once when it ends without that word")
 	if err := parse(c, flags); err != nil {
 		return err
 	}

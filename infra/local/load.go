@@ -36,7 +36,7 @@ func (f *loadFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.url, "url", "", "`URL` of an app that runs (default: serve it here, in processes of its own); "+loadTokenVariable+" is the client's token")
 	flags.StringVar(&f.samples, "samples", "", "JSON `file` with the requests to send, {\"requests\": [...]} (default: the business's usual requests)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the usual requests")
-	flags.IntVar(&f.inFlight, "in-flight", 8192, "how many requests may be unanswered at once; others are sent late")
+	flags.IntVar(&f.inFlight, "in-flight", 8192, "how many requests may be unanswered at once, 1 to 100000; others are sent late")
 	f.hub.define(flags)
 	flags.DurationVar(&f.settle, "settle", time.Minute, "how long to wait until every accepted transaction has ended")
 	flags.StringVar(&f.dir, "dir", "", "`folder` for the plots, and to work in (default .build/load)")

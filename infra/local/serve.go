@@ -45,7 +45,7 @@ func (f *serveFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.at.AMQP, "amqp", at.AMQP, "`address` of Service Bus and Event Hubs")
 	flags.StringVar(&f.at.Cosmos, "cosmos", at.Cosmos, "`address` of Cosmos DB")
 	flags.StringVar(&f.app, "app", "", "staged `folder` to run (default: stages .build/app first)")
-	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, each with its own handler")
+	flags.IntVar(&f.instances, "instances", 1, "instances of the function app, 1 to 16, each with its own handler")
 	defineOpen(flags, &f.at.OpenToNetwork)
 	f.data.define(flags)
 	f.hub.define(flags)

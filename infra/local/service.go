@@ -29,9 +29,9 @@ func runService(ctx context.Context, c console) error {
 	name := flags.String("name", "", "which of the trial's services")
 	address := flags.String("address", "127.0.0.1:0", "loopback `address` to serve at")
 	folder := flags.String("folder", "", "`folder` of its ledger")
-	faultsFrom := flags.String("faults-from", "", "`URL` of an admin endpoint whose plan of faults applies here, too")
+	faultsFrom := flags.String("faults-from", "", "`URL` of an admin endpoint; its plan of faults applies here, too")
 	late := flags.Duration("late", time.Second, "how long a late answer is held back")
-	untilEOF := flags.Bool("until-eof", false, "for a child of serve: stop when standard input says \"stop\", or at once when it ends without it")
+	untilEOF := flags.Bool("until-eof", false, "stop in order when standard input says \"stop\"; exit at once when it ends without that word")
 	if err := parse(c, flags); err != nil {
 		return err
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 func usage(w io.Writer) error {
@@ -38,14 +40,15 @@ func version(w io.Writer) error {
 	return err
 }
 
-// parse reads a command's flags. Words that are left over are a mistake.
-func parse(c console, flags *flag.FlagSet) error {
+// parse reads a command's flags. Words that are left over are a mistake. The command's
+// help begins with intro, if it has one.
+func parse(c console, flags *flag.FlagSet, intro ...string) error {
 	flags.SetOutput(io.Discard)
 	err := flags.Parse(c.args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(c.out)
-		fmt.Fprintf(c.out, "usage: go run ./infra/local %s [flags]\n\n", flags.Name())
+		fmt.Fprint(c.out, cmp.Or(strings.Join(intro, ""), "usage: go run ./infra/local "+flags.Name()+" [flags]\n\n"))
 		flags.PrintDefaults()
 		return err
 	case err != nil:
