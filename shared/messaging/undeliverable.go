@@ -62,14 +62,15 @@ func drain(ctx context.Context, r *azservicebus.Receiver, queue string, keep fun
 	}
 	var errs []error
 	for _, m := range messages {
-		if !undeliverable(m) {
-			err = r.AbandonMessage(ctx, m, nil)
-		} else if err := keep(ctx, deadLetter(m, queue)); err != nil { // judged where it was seen
-			errs = append(errs, fmt.Errorf("keep dead letter %s of queue %s: %w", m.MessageID, queue, err))
-			continue
-		} else {
+		if undeliverable(m) {
+			if err := keep(ctx, deadLetter(m, queue)); err != nil { // judged where it was seen
+				errs = append(errs, fmt.Errorf("keep dead letter %s of queue %s: %w", m.MessageID, queue, err))
+				continue
+			}
 			kept++
 			err = r.CompleteMessage(ctx, m, nil)
+		} else {
+			err = r.AbandonMessage(ctx, m, nil)
 		}
 		if err != nil {
 			errs = append(errs, serviceBus.Fail(ctx, "settle dead letter "+m.MessageID+" of queue", queue, err))
