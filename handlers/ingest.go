@@ -27,6 +27,9 @@ import (
 // them share their keys.
 const keyHeader = "Idempotency-Key"
 
+// maxKey is the largest length, in bytes, of an idempotency key.
+const maxKey = 255
+
 // invocationKey, before the id of its invocation, stands for the key of a DELETE
 // that has none. The host sends a request without a body once more when the
 // handler dies under it, with the same id of the invocation: so both are one
@@ -133,8 +136,8 @@ func idempotencyKey(r *http.Request) (string, error) {
 		return "", nil
 	}
 	key := strings.TrimSpace(keys[0])
-	if len(keys) > 1 || key == "" || len(key) > ingest.MaxKey {
-		return "", problem.New(problem.Invalid, "header %s must be one value of 1 to %d bytes", keyHeader, ingest.MaxKey)
+	if len(keys) > 1 || key == "" || len(key) > maxKey {
+		return "", problem.New(problem.Invalid, "header %s must be one value of 1 to %d bytes", keyHeader, maxKey)
 	}
 	return key, nil
 }

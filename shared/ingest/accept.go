@@ -10,12 +10,8 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
-	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
-
-// MaxKey is the largest length, in bytes, of an idempotency key.
-const MaxKey = 255
 
 // Log takes the events. Append returns nil when the event is durable; see
 // Writer for its errors.
@@ -43,13 +39,13 @@ type Config struct {
 	Now  func() time.Time
 }
 
-// Service accepts requests. It is safe for concurrent use.
+// Service accepts requests, whose ids, keys and bodies are validated. It is safe for concurrent use.
 type Service struct{ c Config }
 
 // New returns a Service.
 func New(c Config) *Service { return &Service{c} }
 
-// Input is what comes with a request. Its body is validated.
+// Input is what comes with a request.
 type Input struct {
 	// Caller is an opaque id of who asks, "" when callers are not known. What
 	// begins with it is its alone; see workflow.Owns.
@@ -70,9 +66,6 @@ type Result struct {
 // Post accepts a new transaction under an id that it mints. With a key a repeat
 // gets the ids of the first request, and another content ErrKeyReused.
 func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error) {
-	if err := checkKey(key); err != nil {
-		return Result{}, err
-	}
 	if key != "" {
 		if kept, found, err := s.ofOldKey(ctx, in, key); err != nil {
 			return Result{}, err
@@ -123,9 +116,6 @@ func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept Requ
 // result again, another content ErrOtherContent, and so does another caller,
 // whatever its content: that the id is taken is all that it learns.
 func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) {
-	if err := s.checkID(id); err != nil {
-		return Result{}, err
-	}
 	r, err := s.request(id, id, workflow.OperationStart, in)
 	if err != nil {
 		return Result{}, err
@@ -218,19 +208,4 @@ func (s *Service) send(ctx context.Context, r RequestRecord, in Input, repeated 
 		return Result{}, fmt.Errorf("%s transaction %s: %w", r.Operation, r.TransactionID, err)
 	}
 	return Result{TransactionID: r.TransactionID, OperationID: r.OperationID, Repeated: repeated}, nil
-}
-
-func (s *Service) checkID(id string) error {
-	if problem.ValidID(id) {
-		return nil
-	}
-	return failure.New(failure.Invalid, "accept request", "", errors.New("the id is malformed"))
-}
-
-func checkKey(key string) error {
-	if len(key) <= MaxKey {
-		return nil
-	}
-	return failure.New(failure.Invalid, "accept request", "",
-		fmt.Errorf("the idempotency key has %d bytes, more than %d", len(key), MaxKey))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -368,17 +367,6 @@ func TestUnacknowledgedNamesTheIDs(t *testing.T) {
 	b.log.fail = ErrBusy
 	if _, err := b.Post(t.Context(), input(`{}`), ""); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v, want ErrBusy", err)
-	}
-}
-
-func TestTooLongKey(t *testing.T) {
-	b := newBench()
-	long := strings.Repeat("k", MaxKey+1)
-	if _, err := b.Post(t.Context(), input(`{}`), long); !failure.Is(err, failure.Invalid) {
-		t.Errorf("post: %v", err)
-	}
-	if _, err := b.Patch(t.Context(), "m-9", input(`{}`), long); !failure.Is(err, failure.Invalid) {
-		t.Errorf("patch: %v", err)
 	}
 }
 

@@ -26,9 +26,6 @@ func (s *Service) Delete(ctx context.Context, id string, in Input, key string) (
 // With a key a repeat gets the OperationID of the first request, whatever has
 // become of the transaction since.
 func (s *Service) change(ctx context.Context, id string, kind workflow.OperationKind, in Input, key string) (Result, error) {
-	if err := s.checkID(id); err != nil {
-		return Result{}, err
-	}
 	if key == "" {
 		if err := s.changeable(ctx, id, kind, in); err != nil {
 			return Result{}, err
@@ -38,9 +35,6 @@ func (s *Service) change(ctx context.Context, id string, kind workflow.Operation
 			return Result{}, err
 		}
 		return s.send(ctx, r, in, false)
-	}
-	if err := checkKey(key); err != nil {
-		return Result{}, err
 	}
 	r, err := s.request(KeyPrefix+keyID(in.Caller, key), id, kind, in)
 	if err != nil {

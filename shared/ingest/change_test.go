@@ -27,7 +27,6 @@ func TestChangeOfWhat(t *testing.T) {
 		{name: "a minted id older than the hub's retention", id: "m-5", age: 25 * time.Hour, kind: failure.NotFound},
 		{name: "an id that was put", id: "id", kept: true},
 		{name: "an unknown id", id: "id", kind: failure.NotFound},
-		{name: "no id", id: "a/b", kind: failure.Invalid},
 	}
 	for _, c := range cases {
 		for _, key := range []string{"", "key"} {

@@ -9,16 +9,12 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// DefaultRetention is the retention of the hub unless a setting says
-// otherwise.
-const DefaultRetention = 7 * 24 * time.Hour
-
 // Known tells which ids were accepted although nothing is known of them yet.
 type Known struct {
 	Requests Requests
 	Mint     Mint
 	// Retention is how long the hub keeps an event: an older id that left no
-	// trace is unknown. 0 means DefaultRetention.
+	// trace is unknown.
 	Retention time.Duration
 	Now       func() time.Time
 }
@@ -63,12 +59,8 @@ func (k Known) young(kind IDKind, whom, id string) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	retention := k.Retention
-	if retention <= 0 {
-		retention = DefaultRetention
-	}
 	age := k.Now().Sub(at)
-	return at, age < retention && age > -clockSkew
+	return at, age < k.Retention && age > -clockSkew
 }
 
 // AcceptedAt returns when the caller's transaction with that id was accepted,

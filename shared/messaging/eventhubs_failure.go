@@ -31,10 +31,9 @@ var eventHubs = &judge{
 	SDK: eventHubsSDK,
 }
 
-// hubCodes judges the errors that the SDK has judged before.
+// hubCodes judges the errors that the SDK has judged before; others are transient.
 var hubCodes = map[azeventhubs.ErrorCode]verdict{
 	azeventhubs.ErrorCodeUnauthorizedAccess: {Kind: failure.Permanent, Advice: hubRefused},
-	azeventhubs.ErrorCodeConnectionLost:     {Kind: failure.Transient},
 	azeventhubs.ErrorCodeOwnershipLost:      {Kind: failure.Conflict},
 }
 

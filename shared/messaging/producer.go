@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
 
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
-
-// TraceParent is the application property that holds the W3C trace context of an
-// event or a message.
-const TraceParent = "traceparent"
 
 // Producer puts events into the partitions of one hub, over one connection with
 // a link per partition. It is safe for concurrent use. Close must be called.
@@ -23,9 +18,6 @@ type Producer struct {
 	client  *azeventhubs.ProducerClient
 	hub     string
 	timeout time.Duration
-
-	mu         sync.Mutex
-	partitions []string // nil until they have been read
 }
 
 var _ ingest.Producer = (*Producer)(nil)
@@ -55,25 +47,15 @@ func (o Options) hubRetry() azeventhubs.RetryOptions {
 	}
 }
 
-// Partitions returns the ids of the hub's partitions. They are read from the
-// hub once.
+// Partitions reads the ids of the hub's partitions.
 func (p *Producer) Partitions(ctx context.Context) ([]string, error) {
-	p.mu.Lock()
-	known := p.partitions
-	p.mu.Unlock()
-	if known != nil {
-		return slices.Clone(known), nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	properties, err := p.client.GetEventHubProperties(ctx, nil)
 	if err != nil {
 		return nil, eventHubs.Fail(ctx, "read properties of hub", p.hub, err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.partitions = properties.PartitionIDs
-	return slices.Clone(p.partitions), nil
+	return properties.PartitionIDs, nil
 }
 
 // Send puts events into a partition, in their order, in as few batches as
@@ -110,7 +92,7 @@ func eventDataOf(e ingest.Event) *azeventhubs.EventData {
 	contentType := "application/json"
 	out := &azeventhubs.EventData{Body: e.Body, ContentType: &contentType}
 	if e.TraceParent != "" {
-		out.Properties = map[string]any{TraceParent: e.TraceParent}
+		out.Properties = map[string]any{telemetry.TraceParentKey: e.TraceParent}
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
 // Sender sends to the queues of a namespace over one connection, with one link
@@ -128,7 +129,7 @@ func messageOf(m engine.Queued) *azservicebus.Message {
 		out.ScheduledEnqueueTime = &at
 	}
 	if m.TraceParent != "" {
-		out.ApplicationProperties = map[string]any{TraceParent: m.TraceParent}
+		out.ApplicationProperties = map[string]any{telemetry.TraceParentKey: m.TraceParent}
 	}
 	return out
 }

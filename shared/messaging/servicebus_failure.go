@@ -33,14 +33,11 @@ var serviceBus = &judge{
 	SDK: serviceBusSDK,
 }
 
-// queueCodes judges the errors that the SDK has judged before.
+// queueCodes judges the errors that the SDK has judged before; others are transient.
 var queueCodes = map[azservicebus.Code]verdict{
 	azservicebus.CodeUnauthorizedAccess: {Kind: failure.Permanent, Advice: queueRefused},
 	azservicebus.CodeNotFound:           {Kind: failure.Permanent, Advice: queueAbsent},
 	azservicebus.CodeLockLost:           {Kind: failure.Conflict},
-	azservicebus.CodeTimeout:            {Kind: failure.Transient},
-	azservicebus.CodeConnectionLost:     {Kind: failure.Transient},
-	azservicebus.CodeClosed:             {Kind: failure.Transient},
 }
 
 func serviceBusSDK(err error) (verdict, bool) {
