@@ -62,7 +62,7 @@ var ingestion = []mutant.Mutant{
 	{
 		Name: "old-id-is-young", Breaks: "An id is taken for known however old it is.",
 		File:   "shared/ingest/known.go",
-		Before: "return at, age < retention && age > -clockSkew", After: "return at, age < 100*retention && age > -clockSkew",
+		Before: "return at, age < k.Retention && age > -clockSkew", After: "return at, age < 100*k.Retention && age > -clockSkew",
 		Tests: in("./shared/ingest"),
 	},
 	{
