@@ -33,7 +33,8 @@ var workflows = []mutant.Mutant{
 		File:   "shared/workflow/record.go",
 		Before: "s.Effect = max(s.Effect, f.Effect)", After: "s.Effect = f.Effect",
 		Tests: in("./shared/workflow"), Invariant: "undone",
-		Chaos: faults("backend.answerlost=0.5"),
+		// The breaker opens over answers that are lost: then the next wake sends nothing.
+		Chaos: faults("backend.answerlost=0.8"),
 	},
 	{
 		Name: "rejected-with-effects", Breaks: "A run that fails is Rejected, whatever it has effected.",
