@@ -51,9 +51,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	out.progress = ingest.NewProgress(p.transactions, p.outside, known)
 	// Limits of its own: clients who look take no place, and open no breaker, of
 	// the workflow's.
-	if out.views, err = newBackendGuard(b, s, logger, p); err != nil {
-		return services{}, err
-	}
+	out.views = newBackendGuard(b, s, logger, p)
 	out.engine = run
 	out.notify = notify.New(notify.Config{
 		Receiver: p.receiver, Engine: run, Source: s.Notify.Source, Types: b.Events(), GiveUpAfter: s.Notify.GiveUpAfter, Log: logger,
@@ -99,8 +97,8 @@ func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*i
 }
 
 // newBackendGuard returns what keeps the calls to the backends within their limits.
-func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*backendclient.Guard, error) {
-	own := map[string]int{}
+func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logger, p ports) *backendclient.Guard {
+	own := map[string]uint{}
 	for _, backend := range b.Backends {
 		own[backend.Name] = backend.Concurrency
 	}
@@ -112,10 +110,7 @@ func newBackendGuard(b business.Business, s settings.Settings, logger *slog.Logg
 
 func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p ports) (*engine.Engine, error) {
 	b := s.Budgets
-	guard, err := newBackendGuard(of, s, logger, p)
-	if err != nil {
-		return nil, err
-	}
+	guard := newBackendGuard(of, s, logger, p)
 	if err := p.signals.Metrics.Breakers(guard.Open); err != nil {
 		return nil, fmt.Errorf("measure the circuit breakers: %w", err)
 	}

@@ -28,20 +28,8 @@ type Limits struct {
 	CallTimeout time.Duration
 	Concurrency int // calls under way at most
 	// Own is the Concurrency of the backends that have another one, by name.
-	Own     map[string]int
+	Own     map[string]uint
 	Breaker failure.Breaker
-}
-
-func (l Limits) validate() error {
-	if l.CallTimeout <= 0 || l.Concurrency <= 0 {
-		return errors.New("a limit is not positive")
-	}
-	for name, n := range l.Own {
-		if n < 0 {
-			return fmt.Errorf("the concurrency of %s is negative", name)
-		}
-	}
-	return l.Breaker.Check(l.CallTimeout)
 }
 
 // Guard stands before a caller, and keeps apart the backends that it calls: a
@@ -83,13 +71,10 @@ func (b *protected) openFor() time.Duration {
 var _ engine.Backends = (*Guard)(nil)
 
 // NewGuard returns a Guard before next. It records each attempt, in a span and in
-// the metrics, and logs each change of a breaker's state. The
-// error says what is wrong with the limits.
-func NewGuard(next engine.Backends, l Limits, m *telemetry.Metrics, logger *slog.Logger) (*Guard, error) {
-	if err := l.validate(); err != nil {
-		return nil, fmt.Errorf("guard of the backends: %w", err)
-	}
-	return &Guard{next: next, limits: l, metrics: m, logger: logger, backends: map[string]*protected{}}, nil
+// the metrics, and logs each change of a breaker's state. The settings have judged the
+// limits.
+func NewGuard(next engine.Backends, l Limits, m *telemetry.Metrics, logger *slog.Logger) *Guard {
+	return &Guard{next: next, limits: l, metrics: m, logger: logger, backends: map[string]*protected{}}
 }
 
 // Do makes one attempt if there is a free place for it and its backend is not
@@ -149,7 +134,7 @@ func (g *Guard) backend(name string) *protected {
 		return b
 	}
 	b := &protected{
-		places:  bulkhead.New[any](uint(cmp.Or(g.limits.Own[name], g.limits.Concurrency))),
+		places:  bulkhead.New[any](cmp.Or(g.limits.Own[name], uint(g.limits.Concurrency))),
 		breaker: g.limits.Breaker.Build(func(e circuitbreaker.StateChangedEvent) { g.changed(name, e) }),
 	}
 	g.backends[name] = b

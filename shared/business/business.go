@@ -77,7 +77,7 @@ type Backend struct {
 	Name string
 	// Concurrency is how many calls to it may be under way in one handler; 0 means
 	// BACKEND_CONCURRENCY.
-	Concurrency int
+	Concurrency uint
 	Functions   []Function
 	Containers  []Container
 	// Open makes the service and returns the endpoints of its Functions, in their

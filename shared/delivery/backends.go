@@ -1,8 +1,6 @@
 package delivery
 
 import (
-	"fmt"
-
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/account"
 	"github.com/fabrikam/drone-delivery/shared/delivery/deliveries"
@@ -21,27 +19,22 @@ func backends() []business.Backend {
 		Functions:  []business.Function{{Name: "Accounts", Route: "account/{id}"}},
 		Containers: []business.Container{{Name: AccountsContainer, PartitionKey: "/id"}},
 		Open: func(env business.Env) (endpoints, error) {
-			return endpoints{account.New(records[account.Account](env, AccountsContainer), env.Now).Endpoints()}, nil
+			return endpoints{account.New(record.Over[account.Account](env.Documents(AccountsContainer)), env.Now).Endpoints()}, nil
 		},
 	}, {
 		Name:       StepPackage,
 		Functions:  []business.Function{{Name: "Packages", Route: "packages/{*path}"}},
 		Containers: []business.Container{record.Container(PackagesContainer, record.AccountField)},
 		Open: func(env business.Env) (endpoints, error) {
-			// A package and a booking tell no pickup time: they are needed as long as one
-			// may be, of a transaction that takes its time.
-			cfg := parcel.Config{Retention: env.Keep, Ahead: env.Settings.Span(pickupHorizon) + env.CompleteBy}
-			return endpoints{parcel.New(cfg, records[record.Record[parcel.Content]](env, PackagesContainer), env.Now).Endpoints()}, nil
+			return endpoints{parcel.New(planned[parcel.Content](env, PackagesContainer)).Endpoints()}, nil
 		},
 	}, {
 		Name:       StepTransportation,
 		Functions:  []business.Function{{Name: "ThirdPartyDeliveries", Route: "thirdpartydeliveries/{id}"}},
 		Containers: []business.Container{record.Container(BookingsContainer)},
 		Open: func(env business.Env) (endpoints, error) {
-			cfg := transportation.Defaults()
-			cfg.DroneReachKm, cfg.Retention = env.Settings.Decimal(carrierDistance), env.Keep
-			cfg.Ahead = env.Settings.Span(pickupHorizon) + env.CompleteBy
-			return endpoints{transportation.New(cfg, records[record.Record[transportation.Booking]](env, BookingsContainer), env.Now).Endpoints()}, nil
+			bookings := planned[transportation.Booking](env, BookingsContainer)
+			return endpoints{transportation.New(bookings, env.Settings.Decimal(carrierDistance)).Endpoints()}, nil
 		},
 	}, {
 		Name: StepDrone,
@@ -59,8 +52,7 @@ func backends() []business.Backend {
 		Functions:  []business.Function{{Name: "Deliveries", Route: "deliveries/{*path}"}},
 		Containers: []business.Container{record.Container(DeliveriesContainer, record.AccountField)},
 		Open: func(env business.Env) (endpoints, error) {
-			cfg := deliveries.Config{Retention: env.Keep}
-			return endpoints{deliveries.New(cfg, records[record.Record[deliveries.Content]](env, DeliveriesContainer), env.Now).Endpoints()}, nil
+			return endpoints{deliveries.New(record.KeeperOf[deliveries.Content](env, DeliveriesContainer)).Endpoints()}, nil
 		},
 	}}
 }
@@ -70,14 +62,15 @@ func openDrones(env business.Env) (endpoints, error) {
 	fleet.ExpeditedSpeedKmh *= v.Decimal(fleetSpeed) / fleet.SpeedKmh
 	fleet.Drones, fleet.Zones, fleet.SpeedKmh = v.Whole(fleetDrones), v.Whole(fleetZones), v.Decimal(fleetSpeed)
 	fleet.CapacityKg, fleet.TimeScale, fleet.Retention = v.Decimal(fleetCapacity), v.Decimal(flightTimeScale), env.Keep
-	s, err := drone.New(fleet, records[record.Record[drone.Assignment]](env, AssignmentsContainer), drone.Over(env.Documents(DronesContainer)), env.Now)
-	if err != nil {
-		return nil, fmt.Errorf("drones: %w", err)
-	}
+	assignments := record.Over[record.Record[drone.Assignment]](env.Documents(AssignmentsContainer))
+	s := drone.New(fleet, assignments, drone.Over(env.Documents(DronesContainer)), env.Now)
 	return endpoints{s.AssignmentEndpoints(), s.DroneEndpoints()}, nil
 }
 
-// records returns the store of a container of records.
-func records[T any](env business.Env, container string) record.Store[T] {
-	return record.Over[T](env.Documents(container))
+// planned returns a keeper of effects that tell no pickup time: they are needed as long
+// as one may be, of a transaction that takes its time.
+func planned[T any](env business.Env, container string) record.Keeper[T] {
+	k := record.KeeperOf[T](env, container)
+	k.Needed = record.For[T](env.Settings.Span(pickupHorizon) + env.CompleteBy)
+	return k
 }

@@ -53,25 +53,23 @@ func newServices(t *testing.T) *services {
 		flights:  &recordtest.Memory[record.Record[drone.Assignment]]{},
 		done:     &recordtest.Memory[record.Record[deliveries.Content]]{},
 	}
-	drones, err := drone.New(drone.Defaults(), b.flights, drone.Over(&recordtest.Documents{}), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	drones := drone.New(drone.Defaults(), b.flights, drone.Over(&recordtest.Documents{}), now)
 	router, log := mux.NewRouter(), slog.New(slog.DiscardHandler)
 	router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // as the app does
 		problem.Write(w, r, *problem.New(problem.NotFound, ""))
 	})
 	api := router.PathPrefix("/api").Subrouter()
-	recordtest.Mount(api, log, slices.Concat(b.accounts.Endpoints(), drones.Endpoints(),
-		parcel.New(parcel.Config{}, b.packages, now).Endpoints(),
-		transportation.New(transportation.Defaults(), b.bookings, now).Endpoints(),
-		deliveries.New(deliveries.Config{}, b.done, now).Endpoints()))
+	recordtest.Mount(api, log, slices.Concat(b.accounts.Endpoints(), drones.AssignmentEndpoints(), drones.DroneEndpoints(),
+		parcel.New(record.Keeper[parcel.Content]{Store: b.packages, Now: now}).Endpoints(),
+		transportation.New(record.Keeper[transportation.Booking]{Store: b.bookings, Now: now}, 40).Endpoints(),
+		deliveries.New(record.Keeper[deliveries.Content]{Store: b.done, Now: now}).Endpoints()))
 	server := httptest.NewServer(router)
 	t.Cleanup(server.Close)
 	addresses := map[string]string{}
 	for _, step := range b.def.Steps {
 		addresses[step.Name] = server.URL + "/api"
 	}
+	var err error
 	if b.client, err = backendclient.New(backendclient.Config{Backends: addresses, CallTimeout: 10 * time.Second}, now); err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,8 @@ func TestIndexesAreThoseOfTheQueries(t *testing.T) {
 		return containers[name]
 	}
 	fleet := drone.Over(of(delivery.DronesContainer))
-	packages := parcel.New(parcel.Config{}, record.Over[record.Record[parcel.Content]](of(delivery.PackagesContainer)), now)
-	made := deliveries.New(deliveries.Config{}, record.Over[record.Record[deliveries.Content]](of(delivery.DeliveriesContainer)), now)
+	packages := parcel.New(record.Keeper[parcel.Content]{Store: record.Over[record.Record[parcel.Content]](of(delivery.PackagesContainer)), Now: now})
+	made := deliveries.New(record.Keeper[deliveries.Content]{Store: record.Over[record.Record[deliveries.Content]](of(delivery.DeliveriesContainer)), Now: now})
 	_, _, err1 := fleet.Free(ctx, "zone", drone.Window{}, "", "")
 	_, _, err2 := fleet.Zone(ctx, "zone", "")
 	_, _, err3 := packages.PageOf(ctx, "owner", "")

@@ -3,7 +3,6 @@ package failure
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
@@ -25,19 +24,6 @@ type Breaker struct {
 	// Probes is how many calls an open breaker lets through after Delay. When all
 	// succeed it closes, at the first failure it stays open for another Delay.
 	Probes int
-}
-
-// Check returns what is wrong with b for calls that take up to that time.
-func (b Breaker) Check(call time.Duration) error {
-	switch {
-	case !(b.FailureRatio > 0 && b.FailureRatio <= 1):
-		return fmt.Errorf("failure ratio %v is not in (0,1]", b.FailureRatio)
-	case b.MinCalls <= 0 || b.Window <= 0 || b.Probes <= 0:
-		return errors.New("a setting of the breaker is not positive")
-	case b.Delay < call:
-		return fmt.Errorf("breaker delay %v is shorter than a call's time %v", b.Delay, call)
-	}
-	return nil
 }
 
 // Circuit is the breaker of one service. It keeps time by the process's clock.

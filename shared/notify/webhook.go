@@ -70,9 +70,6 @@ func NewWebhook(c WebhookConfig) (*Webhook, error) {
 	case c.CallTimeout <= 0 || c.Patience <= 0 || c.Concurrency <= 0 || c.Now == nil || c.Log == nil:
 		return nil, errors.New("webhook: a required field is missing")
 	}
-	if err := c.Breaker.Check(c.CallTimeout); err != nil {
-		return nil, fmt.Errorf("webhook: %w", err)
-	}
 	return &Webhook{c: c, gate: newGate(c), http: auth.NewClient(c.CallTimeout, c.Concurrency)}, nil
 }
 

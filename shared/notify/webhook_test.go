@@ -227,19 +227,14 @@ func TestConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*notify.WebhookConfig){
-		"no URL":             func(c *notify.WebhookConfig) { c.URL = "" },
-		"a path":             func(c *notify.WebhookConfig) { c.URL = "/hook" },
-		"another scheme":     func(c *notify.WebhookConfig) { c.URL = "ftp://example.com" },
-		"no key":             func(c *notify.WebhookConfig) { c.Keys = nil },
-		"no time":            func(c *notify.WebhookConfig) { c.CallTimeout = 0 },
-		"no patience":        func(c *notify.WebhookConfig) { c.Patience = 0 },
-		"no place":           func(c *notify.WebhookConfig) { c.Concurrency = 0 },
-		"no clock":           func(c *notify.WebhookConfig) { c.Now = nil },
-		"a ratio above one":  func(c *notify.WebhookConfig) { c.Breaker.FailureRatio = 1.1 },
-		"no ratio":           func(c *notify.WebhookConfig) { c.Breaker.FailureRatio = 0 },
-		"no window":          func(c *notify.WebhookConfig) { c.Breaker.Window = 0 },
-		"too short a delay":  func(c *notify.WebhookConfig) { c.Breaker.Delay = time.Millisecond },
-		"a breaker's no one": func(c *notify.WebhookConfig) { c.Breaker.Probes = 0 },
+		"no URL":         func(c *notify.WebhookConfig) { c.URL = "" },
+		"a path":         func(c *notify.WebhookConfig) { c.URL = "/hook" },
+		"another scheme": func(c *notify.WebhookConfig) { c.URL = "ftp://example.com" },
+		"no key":         func(c *notify.WebhookConfig) { c.Keys = nil },
+		"no time":        func(c *notify.WebhookConfig) { c.CallTimeout = 0 },
+		"no patience":    func(c *notify.WebhookConfig) { c.Patience = 0 },
+		"no place":       func(c *notify.WebhookConfig) { c.Concurrency = 0 },
+		"no clock":       func(c *notify.WebhookConfig) { c.Now = nil },
 	} {
 		c := good
 		change(&c)

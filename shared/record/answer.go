@@ -18,11 +18,7 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 // with the content, a repeat included: other steps may use it. B and check are as in AnswerPut, build as in Keeper.Put.
 func Endpoints[B, A, T any](path string, k *Keeper[T], check func(B) (A, error), build func(ask A, live *T) T) []business.Endpoint {
 	put := func(ctx context.Context, id string, by By, ask A) (Record[T], Change, error) {
-		hash, err := Hash(ask)
-		if err != nil {
-			return Record[T]{}, "", err
-		}
-		return k.Put(ctx, id, by, hash, func(live *T) T { return build(ask, live) })
+		return Put(ctx, k, id, by, ask, func(live *T) T { return build(ask, live) })
 	}
 	content := func(r Record[T]) T { return r.Content }
 	return []business.Endpoint{

@@ -123,6 +123,15 @@ func (k *Keeper[T]) Put(ctx context.Context, id string, by By, hash string, buil
 	return rec, change, err
 }
 
+// Put is k.Put of what is asked for, by whose hash a repeat is recognized.
+func Put[A, T any](ctx context.Context, k *Keeper[T], id string, by By, ask A, build func(live *T) T) (Record[T], Change, error) {
+	hash, err := Hash(ask)
+	if err != nil {
+		return Record[T]{}, "", err
+	}
+	return k.Put(ctx, id, by, hash, build)
+}
+
 // Delete undoes what a transaction has here, if anything, and leaves its
 // tombstone. The error is a *problem.Problem if what the transaction has is Done.
 func (k *Keeper[T]) Delete(ctx context.Context, id string, by By) error {

@@ -20,7 +20,7 @@ import (
 var start = time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC)
 
 func newService(now *time.Time) *Service {
-	return New(Config{}, &recordtest.Memory[record.Record[Content]]{}, func() time.Time { return *now })
+	return New(record.Keeper[Content]{Store: &recordtest.Memory[record.Record[Content]]{}, Now: func() time.Time { return *now }})
 }
 
 // ask leaves after 10 minutes, is at the pickup after 20 and arrives after 40.
@@ -224,7 +224,7 @@ func TestConfirmationsAreBoundedByTheirBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := start
 			var store recordtest.Memory[record.Record[Content]]
-			s := New(Config{}, &store, func() time.Time { return now })
+			s := New(record.Keeper[Content]{Store: &store, Now: func() time.Time { return now }})
 			if _, _, err := s.Put(t.Context(), "t", by(1), ask()); err != nil {
 				t.Fatal(err)
 			}

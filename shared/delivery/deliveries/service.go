@@ -33,11 +33,6 @@ const (
 	MaxNotices           = 10
 )
 
-// Config are the settings.
-type Config struct {
-	Retention time.Duration // of tombstones; 0 means record.DefaultRetention
-}
-
 // Service keeps the deliveries. It is safe for concurrent use.
 //
 // Delete undoes a transaction's delivery, also after the time of its pickup. It
@@ -47,23 +42,17 @@ type Config struct {
 // delivery must go, however late this call comes.
 type Service struct{ record.Keeper[Content] }
 
-// New returns the service on its storage and clock.
-func New(cfg Config, store record.Store[record.Record[Content]], now func() time.Time) *Service {
-	return &Service{record.Keeper[Content]{
-		Store: store, Now: now, Retention: cfg.Retention,
-		Account: func(c Content) string { return c.OwnerID },
-		Needed:  func(c Content, _ time.Time) time.Time { return c.ArriveAt },
-	}}
+// New returns the service on a keeper.
+func New(k record.Keeper[Content]) *Service {
+	k.Account = func(c Content) string { return c.OwnerID }
+	k.Needed = func(c Content, _ time.Time) time.Time { return c.ArriveAt }
+	return &Service{k}
 }
 
 // Put creates or changes a transaction's delivery, under the rules of package
 // record. A change keeps the confirmations and wishes for a notice.
 func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (record.Record[Content], record.Change, error) {
-	hash, err := record.Hash(ask)
-	if err != nil {
-		return record.Record[Content]{}, "", err
-	}
-	return s.Keeper.Put(ctx, id, by, hash, func(live *Content) Content {
+	return record.Put(ctx, &s.Keeper, id, by, ask, func(live *Content) Content {
 		content := Content{Ask: ask}
 		if live != nil {
 			content.Confirmations, content.Notices = live.Confirmations, live.Notices

@@ -131,7 +131,7 @@ func (a *assigning) intend(ctx context.Context, rec *record.Record[Assignment], 
 	chosen := Candidate{v.Drone.ID, v.Drone.Zone}
 	rec.Content.Left = rec.Content.without(chosen)
 	rec.Content.Candidate, rec.Content.CandidateETag = &chosen, v.ETag
-	rec.Prune(a.now(), a.cfg.retention())
+	rec.Prune(a.now(), a.cfg.Retention)
 	if exists {
 		return a.keeper.Store.Replace(ctx, a.id, *rec, etag)
 	}
@@ -155,7 +155,7 @@ func (a *assigning) confirm(ctx context.Context, rec *record.Record[Assignment],
 	}
 	left := rec.Content.Left
 	rec.Needed = f.ArriveAt
-	rec.Put(a.by, change, a.hash, "", Assignment{Ask: a.ask, Flight: f, Left: left}, now, a.cfg.retention())
+	rec.Put(a.by, change, a.hash, "", Assignment{Ask: a.ask, Flight: f, Left: left}, now, a.cfg.Retention)
 	if _, err = a.keeper.Store.Replace(ctx, a.id, *rec, etag); err != nil {
 		return false, unlessLost(err)
 	}

@@ -40,7 +40,7 @@ func (a *assigning) putBack(ctx context.Context, rec *record.Record[Assignment],
 			return false, err
 		}
 	}
-	rec.Put(a.by, change, a.hash, "", stands, a.now(), a.cfg.retention())
+	rec.Put(a.by, change, a.hash, "", stands, a.now(), a.cfg.Retention)
 	if _, err = a.keeper.Store.Replace(ctx, a.id, *rec, etag); err != nil {
 		return false, unlessLost(err)
 	}

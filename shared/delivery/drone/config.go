@@ -1,8 +1,6 @@
 package drone
 
 import (
-	"cmp"
-	"errors"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -26,7 +24,7 @@ type Config struct {
 	// TimeScale multiplies all that a delivery waits and flies: 1 is real time,
 	// a small number lets a demonstration see drones arrive.
 	TimeScale float64
-	Retention time.Duration // of tombstones; 0 means record.DefaultRetention
+	Retention time.Duration // of tombstones
 }
 
 // Defaults are the settings if nothing else is said.
@@ -36,23 +34,3 @@ func Defaults() Config {
 		Approach: 5 * time.Minute, TimeScale: 1, Retention: record.DefaultRetention,
 	}
 }
-
-// Validate returns all that is wrong with the settings.
-func (c Config) Validate() error {
-	var errs []error
-	check := func(ok bool, text string) {
-		if !ok {
-			errs = append(errs, errors.New(text))
-		}
-	}
-	check(c.Zones >= 1 && c.Zones <= 1000, "zones must be from 1 to 1000")
-	check(c.Drones >= c.Zones, "there must be at least one drone for each zone")
-	check(c.CapacityKg > 0, "capacity must be greater than 0")
-	check(c.SpeedKmh > 0 && c.ExpeditedSpeedKmh > 0, "speeds must be greater than 0")
-	check(c.Approach >= 0, "approach must not be negative")
-	check(c.TimeScale > 0, "time scale must be greater than 0")
-	check(c.Retention >= 0, "retention must not be negative")
-	return errors.Join(errs...)
-}
-
-func (c Config) retention() time.Duration { return cmp.Or(c.Retention, record.DefaultRetention) }

@@ -60,11 +60,7 @@ func (h *harness) service() *drone.Service { return h.serviceOn(&h.assignments, 
 func (h *harness) serviceOn(assignments record.Store[assignment], drones business.Documents) *drone.Service {
 	h.t.Helper()
 	slow := h.slow
-	s, err := drone.New(h.cfg, assignments, drone.Over(drones), func() time.Time { return h.clock().Add(-slow) })
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return s
+	return drone.New(h.cfg, assignments, drone.Over(drones), func() time.Time { return h.clock().Add(-slow) })
 }
 
 // ready creates the fleet, so that what follows does not.

@@ -46,16 +46,11 @@ type HoldView struct {
 	Until         time.Time `json:"until"`
 }
 
-// Endpoints is the contract: PUT {pickup, dropOff, pickupTime?, packageDetail,
-// expedited} answers 201, 200 for a change or a repeat, 409 or 410 by the rules
-// of package record, 409 for a change after the pickup, 422 too-heavy, 429
-// no-drone-free; GET 200 or 404; DELETE 204, or 409 cannot-be-undone from the
-// pickup on; a page of a zone's drones; a drone.
-func (s *Service) Endpoints() []business.Endpoint {
-	return append(s.AssignmentEndpoints(), s.DroneEndpoints()...)
-}
-
-// AssignmentEndpoints are those of the function DroneDeliveries.
+// AssignmentEndpoints are those of the function DroneDeliveries: PUT {pickup, dropOff,
+// pickupTime?, packageDetail, expedited} answers 201, 200 for a change or a repeat, 409
+// or 410 by the rules of package record, 409 for a change after the pickup, 422
+// too-heavy, 429 no-drone-free; GET 200 or 404; DELETE 204, or 409 cannot-be-undone
+// from the pickup on.
 func (s *Service) AssignmentEndpoints() []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "dronedeliveries/{id}", Handle: record.AnswerGet(s.Get, show)},
@@ -64,7 +59,7 @@ func (s *Service) AssignmentEndpoints() []business.Endpoint {
 	}
 }
 
-// DroneEndpoints are those of the function Drones.
+// DroneEndpoints are those of the function Drones: a page of a zone's drones; a drone.
 func (s *Service) DroneEndpoints() []business.Endpoint {
 	return []business.Endpoint{
 		{Method: http.MethodGet, Path: "drones", Handle: s.listDrones},

@@ -1,6 +1,7 @@
 package drone_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
@@ -8,6 +9,7 @@ import (
 
 func TestContract(t *testing.T) {
 	h := newHarness(t, 1, 1)
+	s := h.service()
 	const (
 		path   = "/dronedeliveries/t"
 		places = `"pickup":{"latitude":47.6,"longitude":-122.3},"dropOff":{"latitude":47.8,"longitude":-122.3}`
@@ -15,7 +17,7 @@ func TestContract(t *testing.T) {
 		wish   = `{` + places + `,"packageDetail":{"id":"p","size":"Small","weightKg":2},"pickupTime":"2026-02-01T10:00:00Z"}`
 		heavy  = `{` + places + `,"packageDetail":{"id":"p","size":"Large","weightKg":21}}`
 	)
-	recordtest.Contract(t, h.service().Endpoints(), []recordtest.Call{
+	recordtest.Contract(t, slices.Concat(s.AssignmentEndpoints(), s.DroneEndpoints()), []recordtest.Call{
 		{Name: "unknown", Method: "GET", Path: path, Status: 404, Answer: "not-found"},
 		{Name: "assign", Method: "PUT", Path: path, Transaction: "t", Body: body, Status: 201,
 			Answer: `{"id":"t","droneId":"zone-000-00000","zone":"zone-000","departAt":"2026-01-31T16:00:00Z","pickupAt":"2026-01-31T16:05:00Z"}`},

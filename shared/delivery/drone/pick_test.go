@@ -11,13 +11,10 @@ import (
 // clock goes on: Cosmos DB refuses the continuation of another.
 func TestSearchOverSeveralPagesIsOneQuery(t *testing.T) {
 	h := newHarness(t, 3, 1).ready()
-	s, err := drone.New(h.cfg, &h.assignments, drone.Over(&h.drones), func() time.Time {
+	s := drone.New(h.cfg, &h.assignments, drone.Over(&h.drones), func() time.Time {
 		h.pass(time.Millisecond)
 		return h.clock()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, _, err := put(s, "t", 1, ask()); err != nil {
 		t.Error(err)
 	}

@@ -2,7 +2,6 @@ package drone
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -75,19 +74,15 @@ type Service struct {
 	now    func() time.Time
 }
 
-// New returns the service on its two storages and its clock. The error says
-// what is wrong with the settings.
-func New(cfg Config, assignments record.Store[record.Record[Assignment]], drones Store, now func() time.Time) (*Service, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, fmt.Errorf("drone settings: %w", err)
-	}
+// New returns the service on its two storages and its clock.
+func New(cfg Config, assignments record.Store[record.Record[Assignment]], drones Store, now func() time.Time) *Service {
 	return &Service{
 		cfg:    cfg,
 		keeper: record.Keeper[Assignment]{Store: assignments, Now: now, Retention: cfg.Retention},
 		drones: drones,
 		fleet:  newFleet(cfg, drones, now),
 		now:    now,
-	}, nil
+	}
 }
 
 // Get returns a transaction's confirmed assignment. NotFound if there is none.
@@ -109,7 +104,7 @@ func (s *Service) Delete(ctx context.Context, id string, by record.By) error {
 		rec.ID = id
 		now := s.now()
 		if refused = nil; !pickedUp(rec, now) {
-			return rec.Delete(by, now, s.cfg.retention()), nil
+			return rec.Delete(by, now, s.cfg.Retention), nil
 		}
 		refused = cannotUndo(rec.Content.Flight)
 		told := rec.Content.PickedUp

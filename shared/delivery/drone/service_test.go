@@ -366,14 +366,3 @@ func TestASoonerFlightFreesTheDroneSooner(t *testing.T) {
 	_, _, err = put(h.service(), "other", 1, ask())
 	wantStatus(t, err, 200)
 }
-
-func TestNewRefusesBadSettings(t *testing.T) {
-	cfg := drone.Config{Drones: 1, Zones: 2, Approach: -1, TimeScale: 0}
-	_, err := drone.New(cfg, nil, drone.Over(nil), time.Now)
-	if err == nil {
-		t.Fatal("accepted")
-	}
-	if err := drone.Defaults().Validate(); err != nil {
-		t.Error(err)
-	}
-}

@@ -9,7 +9,7 @@ import (
 )
 
 func newService(now *time.Time) *Service {
-	return New(Config{}, &recordtest.Memory[record.Record[Content]]{}, func() time.Time { return *now })
+	return New(record.Keeper[Content]{Store: &recordtest.Memory[record.Record[Content]]{}, Now: func() time.Time { return *now }})
 }
 
 func TestContract(t *testing.T) {

@@ -26,33 +26,19 @@ type Summary struct {
 	TotalWeightKg float64 `json:"totalWeightKg"`
 }
 
-// Config are the settings.
-type Config struct {
-	Retention time.Duration // of tombstones; 0 means record.DefaultRetention
-	// Ahead is how long after it was put a package may still be picked up; 0 is for
-	// ever. The retention comes after it.
-	Ahead time.Duration
-}
-
 // Service keeps the packages. It is safe for concurrent use.
 type Service struct{ record.Keeper[Content] }
 
-// New returns the service on its storage and clock.
-func New(cfg Config, store record.Store[record.Record[Content]], now func() time.Time) *Service {
-	return &Service{record.Keeper[Content]{
-		Store: store, Now: now, Retention: cfg.Retention,
-		Account: func(c Content) string { return c.OwnerID }, Needed: record.For[Content](cfg.Ahead),
-	}}
+// New returns the service on a keeper.
+func New(k record.Keeper[Content]) *Service {
+	k.Account = func(c Content) string { return c.OwnerID }
+	return &Service{k}
 }
 
 // Put creates or changes a transaction's package, under the rules of package
 // record.
 func (s *Service) Put(ctx context.Context, id string, by record.By, content Content) (record.Record[Content], record.Change, error) {
-	hash, err := record.Hash(content)
-	if err != nil {
-		return record.Record[Content]{}, "", err
-	}
-	return s.Keeper.Put(ctx, id, by, hash, func(*Content) Content { return content })
+	return record.Put(ctx, &s.Keeper, id, by, content, func(*Content) Content { return content })
 }
 
 // Summarize adds up the customer's live packages that were created in a month

@@ -11,7 +11,7 @@ import (
 
 func newService() *Service {
 	now := time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC)
-	return New(Defaults(), &recordtest.Memory[record.Record[Booking]]{}, func() time.Time { return now })
+	return New(record.Keeper[Booking]{Store: &recordtest.Memory[record.Record[Booking]]{}, Now: func() time.Time { return now }}, 40)
 }
 
 func TestContract(t *testing.T) {

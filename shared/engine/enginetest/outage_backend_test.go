@@ -54,14 +54,10 @@ func newOutage(t *testing.T, guarded bool, kind string, services ...string) *out
 		if !guarded {
 			return
 		}
-		guard, err := backendclient.NewGuard(c.Backends, backendclient.Limits{
+		c.Backends = backendclient.NewGuard(c.Backends, backendclient.Limits{
 			CallTimeout: 2 * time.Second, Concurrency: 256,
 			Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3},
 		}, telemetry.NoMetrics(), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Backends = guard
 	})
 	o.sweepAt = o.Clock.Now()
 	o.Backends.OnCall = o.call

@@ -36,7 +36,7 @@ func TestForgottenEntries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var store recordtest.Memory[record.Record[parcel.Content]]
-			service := parcel.New(parcel.Config{}, &store, func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) })
+			service := parcel.New(record.Keeper[parcel.Content]{Store: &store, Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }})
 			put := func(n, revision int) {
 				by := record.By{TransactionID: fmt.Sprint("t-", n), Revision: revision}
 				if _, _, err := service.Put(t.Context(), "p", by, parcel.Content{WeightKg: float64(revision)}); err != nil {

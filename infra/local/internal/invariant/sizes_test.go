@@ -45,7 +45,7 @@ func TestSizes(t *testing.T) {
 // above: with the longest ids, and as many transactions as fill its document.
 func TestFullPackageIsWithinItsBound(t *testing.T) {
 	var store recordtest.Memory[record.Record[parcel.Content]]
-	service := parcel.New(parcel.Config{}, &store, time.Now)
+	service := parcel.New(record.Keeper[parcel.Content]{Store: &store, Now: time.Now})
 	content := parcel.Content{OwnerID: strings.Repeat("o", 64), Size: "Medium", WeightKg: 1.0 / 3, Tag: strings.Repeat("<", 128)}
 	for n := range record.MaxEntries {
 		by := record.By{TransactionID: fmt.Sprintf("%064d", n), OperationID: strings.Repeat("p", 64), Revision: 100}

@@ -62,20 +62,18 @@ func newWorld(t testing.TB) *world {
 	now := func() time.Time { return w.Clock.Now() }
 	config := drone.Defaults()
 	config.Drones, config.Zones = fleet, 2
-	drones, err := drone.New(config, &w.assignments, drone.Over(&w.drones), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	drones := drone.New(config, &w.assignments, drone.Over(&w.drones), now)
 	log := slog.New(slog.DiscardHandler)
 	accounts := account.New(&w.accounts, now)
 	recordtest.Mount(w.router, log, accounts.Endpoints())
-	recordtest.Mount(w.router, log, drones.Endpoints())
+	recordtest.Mount(w.router, log, drones.AssignmentEndpoints())
+	recordtest.Mount(w.router, log, drones.DroneEndpoints())
 	const ahead = 30 * 24 * time.Hour
-	carriers := transportation.Defaults()
-	carriers.Ahead = ahead
-	recordtest.Mount(w.router, log, parcel.New(parcel.Config{Ahead: ahead}, &w.packages, now).Endpoints())
-	recordtest.Mount(w.router, log, transportation.New(carriers, &w.bookings, now).Endpoints())
-	recordtest.Mount(w.router, log, deliveries.New(deliveries.Config{}, &w.deliveries, now).Endpoints())
+	packages := record.Keeper[parcel.Content]{Store: &w.packages, Now: now, Needed: record.For[parcel.Content](ahead)}
+	bookings := record.Keeper[transportation.Booking]{Store: &w.bookings, Now: now, Needed: record.For[transportation.Booking](ahead)}
+	recordtest.Mount(w.router, log, parcel.New(packages).Endpoints())
+	recordtest.Mount(w.router, log, transportation.New(bookings, 40).Endpoints())
+	recordtest.Mount(w.router, log, deliveries.New(record.Keeper[deliveries.Content]{Store: &w.deliveries, Now: now}).Endpoints())
 	definition := delivery.Steps()
 	w.World = enginetest.New(t, &definition, 1, func(c *engine.Config) { c.Backends, c.Budgets.Notify = w, true })
 	w.Notify = func(_ context.Context, e engine.Envelope) error {

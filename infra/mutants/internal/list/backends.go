@@ -82,7 +82,7 @@ var backends = []mutant.Mutant{
 	{
 		Name: "carrier-not-booked", Breaks: "No carrier is booked for what is just too far for a drone.",
 		File:   "shared/delivery/transportation/service.go",
-		Before: "b.Required = b.DistanceKm > s.cfg.DroneReachKm", After: "b.Required = b.DistanceKm > 2*s.cfg.DroneReachKm",
+		Before: "b.Required = b.DistanceKm > s.reachKm", After: "b.Required = b.DistanceKm > 2*s.reachKm",
 		Tests: in("./shared/delivery/transportation"),
 	},
 	{
