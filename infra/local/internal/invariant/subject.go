@@ -105,9 +105,20 @@ func (s *Subject) unfit() (errs []error) {
 	b := s.business
 	for i := range b.Workflow.Steps {
 		step := &b.Workflow.Steps[i]
-		calls := []workflow.Call{s.probed(step.Call)}
+		var calls []workflow.Call
+		if call, err := s.tried(step.Call); err == nil { // else it needs results, which there will be
+			calls = append(calls, call)
+		}
 		if step.Undo != nil {
-			calls = append(calls, s.probed(step.Undo))
+			call, err := s.tried(step.Undo)
+			if err == nil && s.trial.Kinds != nil && slices.Contains(strings.Split(call.Path, "/"), "") {
+				err = fmt.Errorf("its path is %q", call.Path)
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("step %s can't be undone without results, which an undo does not see: %w", step.Name, err))
+				continue
+			}
+			calls = append(calls, call)
 		}
 		for _, call := range calls {
 			if !slices.ContainsFunc(b.Backends, func(b business.Backend) bool { return b.Name == call.Backend }) {
@@ -141,7 +152,18 @@ func (s *Subject) unfit() (errs []error) {
 const probe = "probe"
 
 func (s *Subject) probed(call func(workflow.Input) workflow.Call) workflow.Call {
-	return call(workflow.Input{TransactionID: probe, Revision: 1, Request: s.sample})
+	c, _ := s.tried(call)
+	return c
+}
+
+// tried is probed, or why the call can't be made without results.
+func (s *Subject) tried(call func(workflow.Input) workflow.Call) (_ workflow.Call, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return call(workflow.Input{TransactionID: probe, Revision: 1, Request: s.sample}), nil
 }
 
 // drawSample draws a request of a kind that completes, if the trial has one.

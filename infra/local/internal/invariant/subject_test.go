@@ -12,6 +12,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/delivery"
 	"github.com/fabrikam/drone-delivery/shared/trial"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Ensure what nobody can judge is refused, and named.
@@ -33,7 +34,17 @@ func TestNothingIsLeftUnjudged(t *testing.T) {
 			b.Workflow.Steps = append(slices.Clone(b.Workflow.Steps), b.Workflow.Steps[0])
 		},
 		`step package calls the backend "package", which`: func(b *business.Business, _ *trial.Trial) { b.Backends[1].Name = "parcel" },
-		"two functions with the name Progress":            func(b *business.Business, _ *trial.Trial) { b.Backends[0].Functions[0].Name = "Progress" },
+		`step package can't be undone without results, which an undo does not see: its path is "packages/"`: func(b *business.Business, _ *trial.Trial) {
+			undoes(b, func(in workflow.Input) workflow.Call {
+				return workflow.Call{Backend: delivery.StepPackage, Method: "DELETE", Path: "packages/" + string(in.Results[delivery.StepAccount])}
+			})
+		},
+		"step package can't be undone without results, which an undo does not see: runtime error": func(b *business.Business, _ *trial.Trial) {
+			undoes(b, func(in workflow.Input) workflow.Call {
+				return workflow.Call{Backend: delivery.StepPackage, Method: "DELETE", Path: "packages/" + string(in.Results[delivery.StepAccount][:4])}
+			})
+		},
+		"two functions with the name Progress": func(b *business.Business, _ *trial.Trial) { b.Backends[0].Functions[0].Name = "Progress" },
 		"2 kinds with an End have no Percent": func(_ *business.Business, t *trial.Trial) {
 			t.Kinds = append(slices.Clone(t.Kinds), t.Kinds[0])
 		},
@@ -49,6 +60,12 @@ func TestNothingIsLeftUnjudged(t *testing.T) {
 	if _, err := NewSubject(b, nil); err == nil || !strings.Contains(err.Error(), "step package has an undo") {
 		t.Errorf("without a trial, one of two containers: %v", err)
 	}
+}
+
+// undoes has the second step undone so.
+func undoes(b *business.Business, undo func(workflow.Input) workflow.Call) {
+	b.Workflow.Steps = slices.Clone(b.Workflow.Steps)
+	b.Workflow.Steps[1].Undo = undo
 }
 
 // Ensure that without a trial the rules of every business hold all the same.
