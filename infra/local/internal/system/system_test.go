@@ -62,6 +62,7 @@ type run struct {
 	*system.System
 	t       testing.TB
 	client  *http.Client
+	killed  bool // the handler is killed at times
 	mu      sync.Mutex
 	notices []string
 	log     bytes.Buffer
