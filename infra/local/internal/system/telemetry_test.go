@@ -89,7 +89,11 @@ func TestOneDeliveryIsOneTrace(t *testing.T) {
 		all = spansIn(t, file)
 		return slices.DeleteFunc(slices.Clone(all), func(s fileSpan) bool { return s.TraceID != traceID })
 	}
-	await(t, "the spans of the delivery", func() bool { return len(inTrace()) >= 2+2*len(steps) })
+	// The work on a message ends after all that it does, and with it its span.
+	await(t, "the spans of the delivery", func() bool {
+		spans := inTrace()
+		return len(spans) >= 2+2*len(steps) && slices.ContainsFunc(spans, func(s fileSpan) bool { return s.Name == "process transactions" })
+	})
 	spans := inTrace()
 	one := func(name string, parent hexID) fileSpan {
 		t.Helper()
