@@ -3,9 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 )
 
 // dataFlags say where the emulators keep their state.
@@ -29,18 +27,6 @@ func (f *dataFlags) check(command string) error {
 		return &usageError{fmt.Sprintf("%s: -data and -ephemeral: use one of them", command)}
 	}
 	return nil
-}
-
-// memoryLimit is what the runtime's own memory is kept below as long as that is
-// possible: with a million waiting transactions on disk it is at most 1 GiB in all.
-const memoryLimit = 800 << 20
-
-// limitMemory lets the garbage collector work more where memory nears the limit,
-// unless GOMEMLIMIT says otherwise, or the contents are in memory.
-func (f *dataFlags) limitMemory() {
-	if os.Getenv("GOMEMLIMIT") == "" && f.in("") != "" {
-		debug.SetMemoryLimit(memoryLimit)
-	}
 }
 
 // in returns the folder to use, by default one in dir; "" for none.

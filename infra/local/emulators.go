@@ -33,7 +33,7 @@ func emulators(ctx context.Context, c console) error {
 	if err := f.hub.check("emulators"); err != nil {
 		return err
 	}
-	f.data.limitMemory()
+	f.data.limitMemory(ctx)
 	project, err := stage.FindProject(".")
 	if err != nil {
 		return err

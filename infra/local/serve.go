@@ -111,7 +111,7 @@ func serve(ctx context.Context, c console) error {
 	if err := invariant.Fit(chosen.Business(), chosentrial.Trial()); err != nil {
 		return &usageError{"serve: " + err.Error()}
 	}
-	f.data.limitMemory()
+	f.data.limitMemory(ctx)
 	profile.Obey("runtime")
 	d := newDisplay(c.out, false)
 	running, err := start(ctx, c, d, f, slog.LevelWarn, map[string]string{metricsSetting: "true"})
