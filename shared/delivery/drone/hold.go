@@ -92,20 +92,21 @@ func (d Drone) FreeFor(transactionID string, w Window, now time.Time) bool {
 const clockMargin = 5 * time.Second
 
 // hold sets d aside for a transaction in the windows, and in no others. What has
-// been over for the clockMargin is dropped.
+// been over for the clockMargin is dropped, be it another's or a window: a flight that
+// stands may be over by this clock alone.
 func (d *Drone) hold(transactionID string, now time.Time, windows ...Window) {
 	at := now.UnixMilli()
+	over := at - clockMargin.Milliseconds()
 	kept := make([]Hold, 0, len(d.Holds)+len(windows))
 	for _, h := range d.Holds {
-		if h.TransactionID != transactionID && h.Until > at-clockMargin.Milliseconds() {
+		if h.TransactionID != transactionID && h.Until > over {
 			kept = append(kept, h)
 		}
 	}
 	for _, w := range windows {
-		if w.Until <= at {
-			continue
+		if w.Until > over {
+			kept = append(kept, Hold{transactionID, w})
 		}
-		kept = append(kept, Hold{transactionID, w})
 	}
 	slices.SortFunc(kept, func(a, b Hold) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Until, b.Until)) })
 	d.Holds, d.BusyUntil, d.Gap = kept, 0, 0

@@ -111,6 +111,13 @@ func TestHoldsOfClocksApart(t *testing.T) {
 	if d.FreeFor("third", window(behind.Add(time.Second)), behind.Add(time.Second)) {
 		t.Errorf("free for a third in the middle of the first: %+v", d.Holds)
 	}
+	// The same for the window of its own flight that one sets anew whose clock is ahead,
+	// such as one that puts back what stands.
+	d = Drone{}
+	d.hold("first", ahead, window(behind))
+	if d.FreeFor("second", window(behind.Add(time.Second)), behind.Add(time.Second)) {
+		t.Errorf("free for a second in the middle of the first: %+v", d.Holds)
+	}
 }
 
 // mayFit is what Store.Free selects by: true for every drone that is free for w, and
