@@ -122,6 +122,12 @@ var backends = []mutant.Mutant{
 		Tests: in("./shared/delivery/drone"),
 	},
 	{
+		Name: "flight-over-by-one-clock", Breaks: "Who puts back a flight that is over by his clock gives its drone away by all clocks.",
+		File:   "shared/delivery/drone/hold.go",
+		Before: "if w.Until > over {", After: "if w.Until > at {",
+		Tests: in("./shared/delivery/drone"),
+	},
+	{
 		Name: "drone-held-from-now-on", Breaks: "A pickup that is far ahead holds its drone from now on.",
 		File:   "shared/delivery/drone/hold.go",
 		Before: "\tfrom := f.DepartAt.Add(-c.scaled(c.Approach))\n", After: "\tfrom := now\n",
