@@ -174,6 +174,24 @@ var stories = []story{
 		},
 		final: workflow.Completed, exists: true,
 	}, {
+		name: "delivered where it arrived", settings: []string{"SCHEDULER", "stream"},
+		live: func(l *life) {
+			l.owner("active")
+			l.deliverRequest(deliveryBody)
+			l.relayEvents(false)
+			l.settleAll()
+		},
+		final: workflow.Completed, exists: true,
+	}, {
+		name: "compensated in the batch", settings: []string{"SCHEDULER", "batch"},
+		live: func(l *life) {
+			l.owner("active")
+			l.deliverRequest(strings.Replace(deliveryBody, `"weightKg":2.5`, fmt.Sprintf(`"weightKg":%v`, tooHeavy), 1))
+			l.relayEvents(false)
+			l.settleAll()
+		},
+		final: workflow.Compensated,
+	}, {
 		name: "delivered and told", settings: told,
 		live: func(l *life) {
 			l.owner("active")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"time"
 	"slices"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
@@ -33,8 +34,9 @@ type function struct {
 	binding string // the name of the trigger's binding
 
 	// An event's:
-	source string // the setting that names where it comes from
-	event  customhandler.EventFunc
+	source  string // the setting that names where it comes from
+	event   customhandler.EventFunc
+	timeout time.Duration // of an event, where it is more than the setting's
 
 	// An HTTP function's:
 	template  string           // the host's route
@@ -80,7 +82,7 @@ func (a *App) table() []function {
 			throttle: ingest.NewThrottle(q.Budgets.AcceptTarget), endpoints: a.ingestEndpoints()},
 		{name: "Progress", trigger: httpTrigger, binding: "req", template: a.business.Resource + "/{id}/{*rest}", roles: clients, limited: true,
 			endpoints: a.progressEndpoints()},
-		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay},
+		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay, timeout: q.LongestBatch()},
 		{name: "Schedule", trigger: serviceBusTrigger, binding: "message", source: "%TRANSACTIONS_QUEUE%",
 			event: a.heldBack(a.work(q.TransactionsQueue, s.engine.Schedule))},
 		{name: "Supervise", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%",
@@ -176,7 +178,7 @@ func (a *App) router(observer customhandler.Observer) http.Handler {
 	router := customhandler.NewRouter(observer, a.logger)
 	for _, f := range a.functions {
 		if f.event != nil {
-			router.Event(f.name, a.events.Handler(f.name, f.event))
+			router.Event(f.name, a.events.Handler(f.name, f.timeout, f.event))
 		}
 		for _, e := range f.endpoints {
 			guarded := a.guard(f, e.handle)

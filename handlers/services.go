@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	cryptorand "crypto/rand"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -65,9 +67,29 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	out.relay = relay.New(relay.Config{
 		Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,
 		Checkpoints: p.checkpoints, Reader: p.reader, Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
-		Lost: p.signals.Metrics.Lost, Now: p.now, Logger: logger,
+		Runner: newRunner(s, run), Lost: p.signals.Metrics.Lost, Now: p.now, Logger: logger,
 	})
 	return out, nil
+}
+
+// newRunner returns what works off in Relay what the hub brings, nil if the queue gets
+// it.
+func newRunner(s settings.Settings, run *engine.Engine) *relay.Runner {
+	if s.Scheduler.Mode == settings.SchedulerQueue {
+		return nil
+	}
+	patient := s.Scheduler.Mode == settings.SchedulerBatch
+	return &relay.Runner{
+		InFlight: s.Scheduler.InFlight, Patient: patient,
+		Run: func(ctx context.Context, e engine.Envelope) error {
+			ctx, cancel := context.WithTimeout(observe.About(ctx, e.TransactionID, e.OperationID), s.Budgets.Invocation)
+			defer cancel()
+			if patient {
+				return run.Schedule(ctx, e)
+			}
+			return run.ScheduleWithin(ctx, e, s.Scheduler.Patience)
+		},
+	}
 }
 
 // openGate opens what decides who may call the HTTP functions.

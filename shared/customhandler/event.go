@@ -67,8 +67,8 @@ func (e *Events) Wait(ctx context.Context) error {
 
 // Handler returns the handler of one function's events. It answers 200 when fn
 // succeeds and 500 when it doesn't, panics included: only that invocation
-// fails.
-func (e *Events) Handler(function string, fn EventFunc) http.Handler {
+// fails. An event has timeout in place of EventConfig's if that is longer.
+func (e *Events) Handler(function string, timeout time.Duration, fn EventFunc) http.Handler {
 	slots := make(chan struct{}, e.c.Concurrency)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i, status, err := e.read(w, r, function)
@@ -80,7 +80,7 @@ func (e *Events) Handler(function string, fn EventFunc) http.Handler {
 		ctx := telemetry.With(r.Context(),
 			slog.String(telemetry.KeyFunction, function), slog.String(telemetry.KeyInvocation, i.ID))
 		ctx, ended := e.c.Observer.Event(telemetry.FromHost(ctx, r.Header), i)
-		ctx, cancel := context.WithTimeout(telemetry.Rooted(ctx), e.c.Timeout)
+		ctx, cancel := context.WithTimeout(telemetry.Rooted(ctx), max(timeout, e.c.Timeout))
 		defer cancel()
 		start := time.Now()
 		err = e.run(ctx, slots, i, fn)

@@ -57,7 +57,7 @@ func TestEventAnswers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			events := NewEvents(config())
-			w := post(events.Handler("Schedule", test.fn), test.change)
+			w := post(events.Handler("Schedule", 0, test.fn), test.change)
 			if err := events.Wait(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -87,7 +87,7 @@ func TestEventContext(t *testing.T) {
 	c.Logger = telemetry.NewLogger(&out, slog.LevelInfo)
 	events := NewEvents(c)
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	w := post(events.Handler("Schedule", func(ctx context.Context, i *Invocation) error {
+	w := post(events.Handler("Schedule", 0, func(ctx context.Context, i *Invocation) error {
 		if i.ID != "i-1" || i.Function != "Schedule" {
 			t.Errorf("got %+v", i)
 		}
@@ -109,7 +109,7 @@ func TestEventTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events := NewEvents(config())
 		start := time.Now()
-		w := post(events.Handler("Schedule", func(ctx context.Context, _ *Invocation) error {
+		w := post(events.Handler("Schedule", 0, func(ctx context.Context, _ *Invocation) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}), nil)
@@ -125,7 +125,7 @@ func TestEventThatIgnoresItsTime(t *testing.T) {
 		c.Concurrency = 1
 		events := NewEvents(c)
 		release := make(chan struct{})
-		h := events.Handler("Schedule", func(context.Context, *Invocation) error {
+		h := events.Handler("Schedule", 0, func(context.Context, *Invocation) error {
 			<-release
 			return nil
 		})
@@ -155,7 +155,7 @@ func TestEventConcurrency(t *testing.T) {
 		c := config()
 		c.Concurrency = 3
 		events := NewEvents(c)
-		h := events.Handler("Schedule", func(context.Context, *Invocation) error {
+		h := events.Handler("Schedule", 0, func(context.Context, *Invocation) error {
 			<-time.After(time.Second) // of the bubble
 			return nil
 		})

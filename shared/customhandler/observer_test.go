@@ -43,7 +43,7 @@ func TestObserverOfEvents(t *testing.T) {
 	events := NewEvents(c)
 	handle := func(fn EventFunc) {
 		w := &watched{ResponseRecorder: httptest.NewRecorder(), before: func() { seen.told = append(seen.told, "answered") }}
-		events.Handler("Schedule", fn).ServeHTTP(w, eventRequest())
+		events.Handler("Schedule", 0, fn).ServeHTTP(w, eventRequest())
 	}
 	handle(func(ctx context.Context, _ *Invocation) error {
 		if ctx.Value(observedKey{}) != "i-1" {

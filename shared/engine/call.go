@@ -36,7 +36,7 @@ func (s *session) attempt(ctx context.Context, step string, a Attempt) workflow.
 			break
 		}
 		s.logFailure(ctx, a, o)
-		if o.Retry == workflow.RetryNever || o.RetryAfter > 0 || f.Attempts == b.InPlaceAttempts ||
+		if o.Retry == workflow.RetryNever || o.RetryAfter > 0 || f.Attempts == b.InPlaceAttempts || s.impatient(s.r.Now()) ||
 			s.r.Pause(ctx, s.shortDelay(f.Attempts)) != nil {
 			break
 		}

@@ -17,6 +17,15 @@ func (r *Engine) Schedule(ctx context.Context, e Envelope) error {
 	return r.newSession(scheduling{r}).handle(ctx, e)
 }
 
+// ScheduleWithin is Schedule for one who can't wait for a slow transaction. After
+// patience no further stage and no repeat of a call begins: what is under way ends
+// and is saved with a wake that is due at once, and Schedule goes on.
+func (r *Engine) ScheduleWithin(ctx context.Context, e Envelope, patience time.Duration) error {
+	s := r.newSession(scheduling{r})
+	s.patience = r.Now().Add(patience)
+	return s.handle(ctx, e)
+}
+
 // scheduling is what Schedule does differently.
 type scheduling struct{ r *Engine }
 

@@ -19,6 +19,7 @@ type session struct {
 	w        work
 	id       string    // of the runner
 	deadline time.Time // of the invocation
+	patience time.Time // nothing begins after it; zero: until the deadline
 	jitter   float64
 	// callsNothing keeps the session from starting any step.
 	callsNothing bool
@@ -100,7 +101,7 @@ func (s *session) tellPutOff(ctx context.Context) {
 // far away.
 func (s *session) goesOn(ctx context.Context) bool {
 	last := s.done[len(s.done)-1]
-	if s.p.State != workflow.Running || last.at.Sub(s.saved) >= s.r.Budgets.SaveEvery {
+	if s.p.State != workflow.Running || last.at.Sub(s.saved) >= s.r.Budgets.SaveEvery || s.impatient(last.at) {
 		return false
 	}
 	next := s.now.Clone()
@@ -161,19 +162,25 @@ func (s *session) turn(now, due time.Time, start bool) workflow.Turn {
 func (s *session) advance(ctx context.Context, p *workflow.Progress, now time.Time) error {
 	start := s.turn(now, now, true)
 	room := s.deadline.Sub(now)
-	if ctx.Err() == nil && s.r.longest <= room {
+	switch {
+	case ctx.Err() != nil || s.impatient(now):
+		return s.w.Advance(p, s.turn(now, now, false))
+	case s.r.longest <= room:
 		return s.w.Advance(p, start)
 	}
 	tried := p.Clone()
 	if err := s.w.Advance(tried, start); err != nil {
 		return err
 	}
-	if ctx.Err() == nil && s.longest(s.r.Definition.InFlight(tried)) <= room {
+	if s.longest(s.r.Definition.InFlight(tried)) <= room {
 		*p = *tried
 		return nil
 	}
 	return s.w.Advance(p, s.turn(now, now, false))
 }
+
+// impatient reports whether the time is over in which the session may begin anything.
+func (s *session) impatient(now time.Time) bool { return !s.patience.IsZero() && !now.Before(s.patience) }
 
 // longest returns the longest time that a call of the steps may take.
 func (s *session) longest(steps []string) time.Duration {

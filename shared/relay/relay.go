@@ -54,6 +54,8 @@ type Config struct {
 	Queue      string // the name of the queue that the messages go to
 	Sender     engine.Sender
 	Quarantine Quarantine
+	// Runner works off what the trigger brings. Nil: the queue gets all of it.
+	Runner *Runner
 	// Checkpoints and Reader find and fill the gaps that the trigger leaves.
 	Checkpoints Checkpoints
 	Reader      Reader
@@ -107,7 +109,7 @@ func (s *Service) relay(ctx context.Context, b Batch) error {
 			return err
 		}
 		if !handedOver {
-			if err := s.handOver(ctx, b); err != nil {
+			if err := s.handle(ctx, b); err != nil {
 				return err
 			}
 			handedOver = true
@@ -132,17 +134,30 @@ func (s *Service) relay(ctx context.Context, b Batch) error {
 	}
 }
 
-// handOver makes the events of a batch durable.
-func (s *Service) handOver(ctx context.Context, b Batch) error {
-	var readable []Event
-	var messages []engine.Queued
+// handle makes what the trigger brings durable.
+func (s *Service) handle(ctx context.Context, b Batch) error {
+	if s.c.Runner == nil {
+		return s.handOver(ctx, b)
+	}
+	return s.sort(ctx, b, s.run)
+}
+
+// handOver makes the events of a batch durable as messages of the queue.
+func (s *Service) handOver(ctx context.Context, b Batch) error { return s.sort(ctx, b, s.send) }
+
+// sort gives do what can be read of a batch. What can't be read goes to quarantine,
+// or waits for an instance that can read it.
+func (s *Service) sort(ctx context.Context, b Batch, do func(context.Context, Batch, []readable) error) error {
+	var events []readable
 	var newer error
 	for _, e := range b.Events {
-		m, err := s.read(e)
+		envelope, err := engine.Decode(e.Body)
+		if err == nil && envelope.OperationID == "" {
+			err = errors.New("the envelope names no operation")
+		}
 		switch {
 		case err == nil:
-			readable = append(readable, e)
-			messages = append(messages, m)
+			events = append(events, readable{e, envelope})
 		case errors.Is(err, engine.ErrNewerSchema):
 			newer = fmt.Errorf("relay event %d of partition %s: %w", e.SequenceNumber, b.Partition, err)
 		default:
@@ -151,34 +166,22 @@ func (s *Service) handOver(ctx context.Context, b Batch) error {
 			}
 		}
 	}
-	if err := s.send(ctx, b, readable, messages); err != nil {
+	if err := do(ctx, b, events); err != nil {
 		return err
 	}
-	s.c.Logger.DebugContext(ctx, "relayed", "partition", b.Partition,
-		"events", len(b.Events), "messages", len(messages))
+	s.c.Logger.DebugContext(ctx, "relayed", "partition", b.Partition, "events", len(b.Events), "readable", len(events))
 	return newer
-}
-
-// read makes the message of an event. Its body is the event's, unchanged.
-func (s *Service) read(e Event) (engine.Queued, error) {
-	envelope, err := engine.Decode(e.Body)
-	if err != nil {
-		return engine.Queued{}, err
-	}
-	if envelope.OperationID == "" {
-		return engine.Queued{}, errors.New("the envelope names no operation")
-	}
-	return engine.Queued{
-		Queue: s.c.Queue, MessageID: envelope.OperationID, Body: e.Body,
-		TraceParent: envelope.TraceParent,
-	}, nil
 }
 
 // send sends the messages in as few batches as possible. Should the queue
 // refuse one for good, each is sent alone, so that only that one is kept back.
-func (s *Service) send(ctx context.Context, b Batch, events []Event, messages []engine.Queued) error {
-	if len(messages) == 0 {
+func (s *Service) send(ctx context.Context, b Batch, events []readable) error {
+	if len(events) == 0 {
 		return nil
+	}
+	messages := make([]engine.Queued, len(events))
+	for i, e := range events {
+		messages[i] = s.message(e)
 	}
 	err := s.c.Sender.Send(ctx, messages...)
 	if err == nil {
@@ -190,7 +193,7 @@ func (s *Service) send(ctx context.Context, b Batch, events []Event, messages []
 	for i, m := range messages {
 		err := s.c.Sender.Send(ctx, m)
 		if failure.Is(err, failure.Invalid) {
-			err = s.keep(ctx, b, events[i], ReasonTooLarge, err)
+			err = s.keep(ctx, b, events[i].Event, ReasonTooLarge, err)
 		}
 		if err != nil {
 			return fmt.Errorf("relay event %d of partition %s: %w", events[i].SequenceNumber, b.Partition, err)

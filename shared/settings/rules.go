@@ -13,6 +13,9 @@ import (
 // allow for.
 const ClockMargin = 5 * time.Second
 
+// batchMargin is left of functionTimeout behind the longest batch.
+const batchMargin = 30 * time.Second
+
 // Rules returns every rule between the settings, those of the business among them,
 // and whether it holds for s. Load refuses settings that break one.
 func (s Settings) Rules(of business.Business) []business.Rule {
@@ -64,6 +67,14 @@ func (s Settings) ownRules() []business.Rule {
 		less("LATER_MAX_SECONDS", b.LaterMax, "COMPLETE_BY_HOURS", b.CompleteBy, "a run must notice the limit"),
 		less("LATER_MAX_SECONDS", b.LaterMax, "QUEUE_TTL_HOURS", b.QueueTTL, "a wake must not expire before it is due"),
 		upTo("ACCEPT_TARGET_MS", b.AcceptTarget, "ACCEPT_TIMEOUT_SECONDS", b.Accept, "what is given up is too slow"),
+		rule([]string{"SCHEDULER", "SCHEDULER_IN_FLIGHT", "EVENTHUB_BATCH_EVENTS", "FUNCTION_TIMEOUT_SECONDS"}, fmt.Sprintf(
+			"SCHEDULER %s: a batch of EVENTHUB_BATCH_EVENTS (%d) with SCHEDULER_IN_FLIGHT (%d) may take %v, which must be %v less than FUNCTION_TIMEOUT_SECONDS (%v): "+
+				"the host kills the handler with all its invocations when one takes too long",
+			s.Scheduler.Mode, s.Scheduler.BatchEvents, s.Scheduler.InFlight, s.LongestBatch(), batchMargin, b.FunctionTimeout),
+			s.Scheduler.Mode == SchedulerQueue || s.LongestBatch()+batchMargin <= b.FunctionTimeout),
+		rule([]string{"SCHEDULER", "RELAY_QUIET_SECONDS"}, fmt.Sprintf(
+			"SCHEDULER %s: RELAY_QUIET_SECONDS (%v) must not be less than the longest batch (%v): a partition at work is not quiet",
+			s.Scheduler.Mode, s.RelayQuiet, s.LongestBatch()), s.Scheduler.Mode == SchedulerQueue || s.LongestBatch() <= s.RelayQuiet),
 		less("ACCEPT_TIMEOUT_SECONDS", b.Accept, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout, "the client gets our answer, not the host's"),
 		rule([]string{"DOCUMENT_TTL_DAYS", "HUB_RETENTION_HOURS", "QUEUE_TTL_HOURS"}, fmt.Sprintf(
 			"DOCUMENT_TTL_DAYS (%v) must be more than HUB_RETENTION_HOURS and QUEUE_TTL_HOURS together (%v): "+

@@ -41,6 +41,7 @@ type Settings struct {
 	// RelayQuiet is how long nothing must have happened in a partition before
 	// Sweep's timer hands over what the trigger has skipped there.
 	RelayQuiet time.Duration
+	Scheduler  Scheduler
 
 	Backends  Backends
 	Budgets   Budgets
@@ -60,6 +61,46 @@ type Settings struct {
 	// ClockOffset puts the clock wrong, for fault injection.
 	ClockOffset time.Duration
 	LogLevel    slog.Level
+}
+
+// Scheduler says where what the hub brings is worked off (docs/adr/0029-three-ways.md).
+type Scheduler struct {
+	Mode SchedulerMode
+	// InFlight is how many transactions Relay works on at once for one batch of at most
+	// BatchEvents events.
+	InFlight, BatchEvents int
+	// Patience is when Relay leaves a transaction to the queue, with SchedulerStream.
+	Patience time.Duration
+}
+
+// SchedulerMode is where what the hub brings is worked off.
+type SchedulerMode string
+
+const (
+	// SchedulerQueue copies it into the queue, for Schedule.
+	SchedulerQueue SchedulerMode = "queue"
+	// SchedulerStream works it off in Relay, but what is slow is left to the queue.
+	SchedulerStream SchedulerMode = "stream"
+	// SchedulerBatch works it off in Relay, which waits for it.
+	SchedulerBatch SchedulerMode = "batch"
+)
+
+// longestSave is what may follow the last call of an event: the save of it, and a
+// message.
+const longestSave = 20 * time.Second
+
+// LongestBatch bounds how long Relay may be busy with one batch: each place takes its
+// share of the events, one after the other.
+func (s Settings) LongestBatch() time.Duration {
+	event := s.Budgets.Invocation
+	switch s.Scheduler.Mode {
+	case SchedulerQueue:
+		return s.Budgets.Invocation
+	case SchedulerStream: // a stage that has begun ends
+		event = min(event, s.Scheduler.Patience+s.Budgets.Call)
+	}
+	rounds := (s.Scheduler.BatchEvents + s.Scheduler.InFlight - 1) / s.Scheduler.InFlight
+	return time.Duration(rounds) * (event + longestSave)
 }
 
 // Queues are the names of the queues.
