@@ -180,7 +180,9 @@ func (s *session) advance(ctx context.Context, p *workflow.Progress, now time.Ti
 }
 
 // impatient reports whether the time is over in which the session may begin anything.
-func (s *session) impatient(now time.Time) bool { return !s.patience.IsZero() && !now.Before(s.patience) }
+func (s *session) impatient(now time.Time) bool {
+	return !s.patience.IsZero() && !now.Before(s.patience)
+}
 
 // longest returns the longest time that a call of the steps may take.
 func (s *session) longest(steps []string) time.Duration {

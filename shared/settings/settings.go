@@ -85,9 +85,9 @@ const (
 	SchedulerBatch SchedulerMode = "batch"
 )
 
-// longestSave is what may follow the last call of an event: the save of it, and a
-// message.
-const longestSave = 20 * time.Second
+// longestSave is what may follow the last call of an event: 15 s for the save of it,
+// and as much for a message.
+const longestSave = 30 * time.Second
 
 // LongestBatch bounds how long Relay may be busy with one batch: each place takes its
 // share of the events, one after the other.

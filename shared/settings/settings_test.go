@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -241,9 +242,9 @@ func TestRules(t *testing.T) {
 		"LATER_MAX_SECONDS (5m0s) must be less than COMPLETE_BY_HOURS":          {"COMPLETE_BY_HOURS", "0.05"},
 		"LATER_MAX_SECONDS (6m40s) must be less than QUEUE_TTL_HOURS":           {"QUEUE_TTL_HOURS", "0.1", "LATER_MAX_SECONDS", "400"},
 		"ACCEPT_TARGET_MS (200ms) must not be more than ACCEPT_TIMEOUT_SECONDS": {"ACCEPT_TIMEOUT_SECONDS", "0.1"},
-		"SCHEDULER batch: a batch of EVENTHUB_BATCH_EVENTS (200) with SCHEDULER_IN_FLIGHT (50) may take 4m20s, which must be 30s less than FUNCTION_TIMEOUT_SECONDS (4m40s)": {
-			"SCHEDULER", "batch", "SCHEDULER_IN_FLIGHT", "50", "FUNCTION_TIMEOUT_SECONDS", "280", "RELAY_QUIET_SECONDS", "300"},
-		"SCHEDULER stream: RELAY_QUIET_SECONDS (20s) must not be less than the longest batch (23s)": {"SCHEDULER", "stream", "RELAY_QUIET_SECONDS", "20"},
+		"SCHEDULER batch: a batch of EVENTHUB_BATCH_EVENTS (200) with SCHEDULER_IN_FLIGHT (50) may take 5m0s, which must be 30s less than FUNCTION_TIMEOUT_SECONDS (5m20s)": {
+			"SCHEDULER", "batch", "SCHEDULER_IN_FLIGHT", "50", "FUNCTION_TIMEOUT_SECONDS", "320", "RELAY_QUIET_SECONDS", "300"},
+		"SCHEDULER stream: RELAY_QUIET_SECONDS (30s) must not be less than the longest batch (33s)": {"SCHEDULER", "stream", "RELAY_QUIET_SECONDS", "30"},
 		"ACCEPT_TIMEOUT_SECONDS (1m20s) must be less than FUNCTION_TIMEOUT_SECONDS":                 {"ACCEPT_TIMEOUT_SECONDS", "80", "FUNCTION_TIMEOUT_SECONDS", "70"},
 		"DOCUMENT_TTL_DAYS (504h0m0s) must be more than HUB_RETENTION_HOURS":                        {"DOCUMENT_TTL_DAYS", "21"},
 		"WRITER_BATCH_EVENTS (500) must not be more than WRITER_BUFFER_EVENTS (499)":                {"WRITER_BUFFER_EVENTS", "499"},
@@ -318,6 +319,7 @@ func TestHostJSON(t *testing.T) {
 		CustomHandler   struct{ InitializationTimeout string }
 		Extensions      struct {
 			ServiceBus struct{ MaxAutoLockRenewalDuration string }
+			EventHubs  struct{ MaxEventBatchSize int }
 		}
 	}
 	if err := json.Unmarshal(data, &host); err != nil {
@@ -334,11 +336,13 @@ func TestHostJSON(t *testing.T) {
 		"functionTimeout":            host.FunctionTimeout,
 		"initializationTimeout":      host.CustomHandler.InitializationTimeout,
 		"maxAutoLockRenewalDuration": host.Extensions.ServiceBus.MaxAutoLockRenewalDuration,
+		"maxEventBatchSize":          strconv.Itoa(host.Extensions.EventHubs.MaxEventBatchSize),
 	}
 	want := map[string]string{
 		"functionTimeout":            span(s.Budgets.FunctionTimeout),
 		"initializationTimeout":      "00:00:30",
 		"maxAutoLockRenewalDuration": span(s.Budgets.LockRenewal),
+		"maxEventBatchSize":          strconv.Itoa(s.Scheduler.BatchEvents),
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
