@@ -2,8 +2,8 @@ package main
 
 import (
 	"net/http"
-	"time"
 	"slices"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
 	"github.com/fabrikam/drone-delivery/shared/business"
@@ -82,7 +82,7 @@ func (a *App) table() []function {
 			throttle: ingest.NewThrottle(q.Budgets.AcceptTarget), endpoints: a.ingestEndpoints()},
 		{name: "Progress", trigger: httpTrigger, binding: "req", template: a.business.Resource + "/{id}/{*rest}", roles: clients, limited: true,
 			endpoints: a.progressEndpoints()},
-		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay, timeout: q.LongestBatch()},
+		{name: "Relay", trigger: eventHubTrigger, binding: "events", source: "%EVENTHUB_NAME%", event: a.relay, timeout: q.LongestBatch(a.business)},
 		{name: "Schedule", trigger: serviceBusTrigger, binding: "message", source: "%TRANSACTIONS_QUEUE%",
 			event: a.heldBack(a.work(q.TransactionsQueue, s.engine.Schedule))},
 		{name: "Supervise", trigger: serviceBusTrigger, binding: "message", source: "%COMPENSATIONS_QUEUE%",

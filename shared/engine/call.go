@@ -36,8 +36,9 @@ func (s *session) attempt(ctx context.Context, step string, a Attempt) workflow.
 			break
 		}
 		s.logFailure(ctx, a, o)
-		if o.Retry == workflow.RetryNever || o.RetryAfter > 0 || f.Attempts == b.InPlaceAttempts || s.impatient(s.r.Now()) ||
-			s.r.Pause(ctx, s.shortDelay(f.Attempts)) != nil {
+		pause := s.shortDelay(f.Attempts)
+		if o.Retry == workflow.RetryNever || o.RetryAfter > 0 || f.Attempts == b.InPlaceAttempts ||
+			s.impatient(s.r.Now().Add(pause)) || s.r.Pause(ctx, pause) != nil {
 			break
 		}
 	}

@@ -24,6 +24,7 @@ func TestPatience(t *testing.T) {
 		"slow later":     {600 * time.Millisecond, 0, []string{"PUT hotels/t", "PUT flights/t"}, 1},
 		"repeats":        {100 * time.Millisecond, 1, []string{"PUT hotels/t", "PUT hotels/t", "PUT flights/t", "PUT payments/t"}, 0},
 		"a slow failure": {time.Second, 1, []string{"PUT hotels/t"}, 0},
+		"a late repeat":  {950 * time.Millisecond, 1, []string{"PUT hotels/t"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := enginetest.New(t, journey(), 1, nil)

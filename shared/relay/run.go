@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
@@ -22,13 +23,10 @@ type Runner struct {
 	// InFlight is how many transactions are worked on at once for one batch.
 	InFlight int
 	// Patient is true if an event that can't be put on record fails its batch, which
-	// the host repeats for ever. Otherwise the queue gets it.
+	// the host repeats for ever. Otherwise, and where no repeat would mend it, the queue
+	// gets the event.
 	Patient bool
 }
-
-// errPanic is the error for an event on which Run has panicked. A repeat would not
-// mend it.
-var errPanic = errors.New("panic")
 
 // readable is an event that can be read, with what it says.
 type readable struct {
@@ -80,7 +78,7 @@ func (s *Service) runOne(ctx context.Context, b Batch, e readable) error {
 		return nil
 	case errors.Is(err, engine.ErrTooOld):
 		return s.keep(ctx, b, e.Event, quarantine.ReasonExpired, err)
-	case s.c.Runner.Patient && !errors.Is(err, errPanic):
+	case s.c.Runner.Patient && !failure.Is(err, failure.Permanent) && !failure.Is(err, failure.Invalid):
 		return fmt.Errorf("run event %d of partition %s: %w", e.SequenceNumber, b.Partition, err)
 	}
 	s.c.Logger.WarnContext(ctx, "an event could not be run where it arrived: the queue gets it", "partition", b.Partition,
@@ -93,7 +91,7 @@ func (s *Service) guarded(ctx context.Context, e engine.Envelope) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.c.Logger.ErrorContext(ctx, "panic", telemetry.KeyError, fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("%w: %v", errPanic, p)
+			err = failure.New(failure.Permanent, "run", e.TransactionID, fmt.Errorf("panic: %v", p))
 		}
 	}()
 	return s.c.Runner.Run(ctx, e)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 )
 
@@ -120,6 +121,8 @@ func TestWhatCannotBeRun(t *testing.T) {
 		"batch":                  {true, away, true, nil, 0, 2},
 		"stream, a panic":        {false, nil, false, []string{"o-2"}, 0, 2},
 		"batch, a panic":         {true, nil, false, []string{"o-2"}, 0, 2},
+		"batch, never":           {true, failure.New(failure.Permanent, "write", "t-2", nil), false, []string{"o-2"}, 0, 2},
+		"batch, too large":       {true, failure.New(failure.Invalid, "write", "t-2", nil), false, []string{"o-2"}, 0, 2},
 		"stream, older than all": {false, engine.ErrTooOld, false, nil, 1, 2},
 		"batch, older than all":  {true, engine.ErrTooOld, false, nil, 1, 2},
 	} {

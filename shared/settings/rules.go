@@ -19,7 +19,7 @@ const batchMargin = 30 * time.Second
 // Rules returns every rule between the settings, those of the business among them,
 // and whether it holds for s. Load refuses settings that break one.
 func (s Settings) Rules(of business.Business) []business.Rule {
-	rules := s.ownRules()
+	rules := append(s.ownRules(), s.schedulerRules(s.LongestBatch(of), of.Workflow.LongestCall(s.Budgets.Call))...)
 	for _, step := range of.Workflow.Steps {
 		if step.CallTimeout == 0 {
 			continue
@@ -67,14 +67,6 @@ func (s Settings) ownRules() []business.Rule {
 		less("LATER_MAX_SECONDS", b.LaterMax, "COMPLETE_BY_HOURS", b.CompleteBy, "a run must notice the limit"),
 		less("LATER_MAX_SECONDS", b.LaterMax, "QUEUE_TTL_HOURS", b.QueueTTL, "a wake must not expire before it is due"),
 		upTo("ACCEPT_TARGET_MS", b.AcceptTarget, "ACCEPT_TIMEOUT_SECONDS", b.Accept, "what is given up is too slow"),
-		rule([]string{"SCHEDULER", "SCHEDULER_IN_FLIGHT", "EVENTHUB_BATCH_EVENTS", "FUNCTION_TIMEOUT_SECONDS"}, fmt.Sprintf(
-			"SCHEDULER %s: a batch of EVENTHUB_BATCH_EVENTS (%d) with SCHEDULER_IN_FLIGHT (%d) may take %v, which must be %v less than FUNCTION_TIMEOUT_SECONDS (%v): "+
-				"the host kills the handler with all its invocations when one takes too long",
-			s.Scheduler.Mode, s.Scheduler.BatchEvents, s.Scheduler.InFlight, s.LongestBatch(), batchMargin, b.FunctionTimeout),
-			s.Scheduler.Mode == SchedulerQueue || s.LongestBatch()+batchMargin <= b.FunctionTimeout),
-		rule([]string{"SCHEDULER", "RELAY_QUIET_SECONDS"}, fmt.Sprintf(
-			"SCHEDULER %s: RELAY_QUIET_SECONDS (%v) must not be less than the longest batch (%v): a partition at work is not quiet",
-			s.Scheduler.Mode, s.RelayQuiet, s.LongestBatch()), s.Scheduler.Mode == SchedulerQueue || s.LongestBatch() <= s.RelayQuiet),
 		less("ACCEPT_TIMEOUT_SECONDS", b.Accept, "FUNCTION_TIMEOUT_SECONDS", b.FunctionTimeout, "the client gets our answer, not the host's"),
 		rule([]string{"DOCUMENT_TTL_DAYS", "HUB_RETENTION_HOURS", "QUEUE_TTL_HOURS"}, fmt.Sprintf(
 			"DOCUMENT_TTL_DAYS (%v) must be more than HUB_RETENTION_HOURS and QUEUE_TTL_HOURS together (%v): "+
@@ -102,6 +94,25 @@ func (s Settings) ownRules() []business.Rule {
 			s.Auth.Mode != AuthEntra || len(s.Auth.Audiences) > 0),
 		less("LATER_MAX_SECONDS", b.LaterMax, "NOTIFY_HOURS", s.Notify.GiveUpAfter, "a notice is tried more than once"),
 		less("NOTIFY_HOURS", s.Notify.GiveUpAfter, "DOCUMENT_TTL_DAYS", b.DocumentTTL, "a notice must not expire with its transaction unnoticed"),
+	}
+}
+
+// schedulerRules are those of a handler that runs events in Relay, where a batch takes
+// up to longest, and a call up to call. With SCHEDULER queue they hold.
+func (s Settings) schedulerRules(longest, call time.Duration) []business.Rule {
+	c, b := s.Scheduler, s.Budgets
+	return []business.Rule{
+		{Names: []string{"SCHEDULER", "STREAM_PATIENCE_SECONDS", "INVOCATION_TIMEOUT_SECONDS"}, Text: fmt.Sprintf(
+			"SCHEDULER %s: STREAM_PATIENCE_SECONDS (%v) and the longest call (%v) must not be more than INVOCATION_TIMEOUT_SECONDS (%v): patience ends before the work does",
+			c.Mode, c.Patience, call, b.Invocation), Holds: c.Mode != SchedulerStream || c.Patience+call <= b.Invocation},
+		{Names: []string{"SCHEDULER", "SCHEDULER_IN_FLIGHT", "EVENTHUB_BATCH_EVENTS", "FUNCTION_TIMEOUT_SECONDS"}, Text: fmt.Sprintf(
+			"SCHEDULER %s: a batch of EVENTHUB_BATCH_EVENTS (%d) with SCHEDULER_IN_FLIGHT (%d) may take %v, which must be %v less than FUNCTION_TIMEOUT_SECONDS (%v): "+
+				"the host kills the handler with all its invocations when one takes too long",
+			c.Mode, c.BatchEvents, c.InFlight, longest, batchMargin, b.FunctionTimeout),
+			Holds: c.Mode == SchedulerQueue || longest+batchMargin <= b.FunctionTimeout},
+		{Names: []string{"SCHEDULER", "RELAY_QUIET_SECONDS"}, Text: fmt.Sprintf(
+			"SCHEDULER %s: RELAY_QUIET_SECONDS (%v) must not be less than the longest batch (%v): a partition at work is not quiet",
+			c.Mode, s.RelayQuiet, longest), Holds: c.Mode == SchedulerQueue || longest <= s.RelayQuiet},
 	}
 }
 

@@ -89,15 +89,15 @@ const (
 // and as much for a message.
 const longestSave = 30 * time.Second
 
-// LongestBatch bounds how long Relay may be busy with one batch: each place takes its
-// share of the events, one after the other.
-func (s Settings) LongestBatch() time.Duration {
+// LongestBatch bounds how long Relay may be busy with one batch of the business: each
+// place takes its share of the events, one after the other.
+func (s Settings) LongestBatch(of business.Business) time.Duration {
 	event := s.Budgets.Invocation
 	switch s.Scheduler.Mode {
 	case SchedulerQueue:
 		return s.Budgets.Invocation
-	case SchedulerStream: // a stage that has begun ends
-		event = min(event, s.Scheduler.Patience+s.Budgets.Call)
+	case SchedulerStream: // a call that has begun ends
+		event = s.Scheduler.Patience + of.Workflow.LongestCall(s.Budgets.Call)
 	}
 	rounds := (s.Scheduler.BatchEvents + s.Scheduler.InFlight - 1) / s.Scheduler.InFlight
 	return time.Duration(rounds) * (event + longestSave)

@@ -244,6 +244,8 @@ func TestRules(t *testing.T) {
 		"ACCEPT_TARGET_MS (200ms) must not be more than ACCEPT_TIMEOUT_SECONDS": {"ACCEPT_TIMEOUT_SECONDS", "0.1"},
 		"SCHEDULER batch: a batch of EVENTHUB_BATCH_EVENTS (200) with SCHEDULER_IN_FLIGHT (50) may take 5m0s, which must be 30s less than FUNCTION_TIMEOUT_SECONDS (5m20s)": {
 			"SCHEDULER", "batch", "SCHEDULER_IN_FLIGHT", "50", "FUNCTION_TIMEOUT_SECONDS", "320", "RELAY_QUIET_SECONDS", "300"},
+		"SCHEDULER stream: STREAM_PATIENCE_SECONDS (44s) and the longest call (2s) must not be more than INVOCATION_TIMEOUT_SECONDS (45s)": {
+			"SCHEDULER", "stream", "STREAM_PATIENCE_SECONDS", "44"},
 		"SCHEDULER stream: RELAY_QUIET_SECONDS (30s) must not be less than the longest batch (33s)": {"SCHEDULER", "stream", "RELAY_QUIET_SECONDS", "30"},
 		"ACCEPT_TIMEOUT_SECONDS (1m20s) must be less than FUNCTION_TIMEOUT_SECONDS":                 {"ACCEPT_TIMEOUT_SECONDS", "80", "FUNCTION_TIMEOUT_SECONDS", "70"},
 		"DOCUMENT_TTL_DAYS (504h0m0s) must be more than HUB_RETENTION_HOURS":                        {"DOCUMENT_TTL_DAYS", "21"},
