@@ -114,8 +114,8 @@ var relays = []mutant.Mutant{
 	{
 		Name: "position-before-the-hand-over", Breaks: "The position is stored before the events are handed over.",
 		File:   "shared/relay/relay.go",
-		Before: "if err := s.handOver(ctx, b); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t\thandedOver = true",
-		After:  "at.sequence, at.savedAt = last, s.c.Now()\n\t\t\tif _, err := s.save(ctx, b, at); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t\treturn s.handOver(ctx, b)",
+		Before: "if err := s.handle(ctx, b); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t\thandedOver = true",
+		After:  "at.sequence, at.savedAt = last, s.c.Now()\n\t\t\tif _, err := s.save(ctx, b, at); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t\treturn s.handle(ctx, b)",
 		Tests:  in("./shared/relay"), Invariant: "accepted",
 		Chaos: faults("host.stopinretry=20,servicebus.busy=0.7"),
 	},
@@ -139,8 +139,8 @@ var relays = []mutant.Mutant{
 	},
 	{
 		Name: "one-message-per-transaction", Breaks: "The operations of one transaction have the same MessageID.",
-		File:   "shared/relay/relay.go",
-		Before: "MessageID: envelope.OperationID", After: "MessageID: envelope.TransactionID",
+		File:   "shared/relay/run.go",
+		Before: "MessageID: e.envelope.OperationID", After: "MessageID: e.envelope.TransactionID",
 		Tests: in("./shared/relay"), Invariant: "operations",
 	},
 	{
