@@ -38,8 +38,8 @@ func eventHubs(w *world) []string {
 	if got := w.entities(hubKind); !slices.Equal(got, []string{s.EventHub}) {
 		out = append(out, fmt.Sprintf("the hubs are %v, not %s", got, s.EventHub))
 	}
-	if got := w.entities(hubKind + "/consumergroups"); !slices.Equal(got, []string{s.EventHub + "/" + s.ConsumerGroup}) {
-		out = append(out, fmt.Sprintf("the consumer groups are %v, not %s/%s", got, s.EventHub, s.ConsumerGroup))
+	if got := w.entities(hubKind + "/consumergroups"); !slices.Equal(got, []string{s.EventHub + "/" + s.ConsumerGroup, s.EventHub + "/tail"}) {
+		out = append(out, fmt.Sprintf("the consumer groups of %s are %v, not %s and tail", s.EventHub, got, s.ConsumerGroup))
 	}
 	for _, hub := range w.deployed.Of(hubKind) {
 		hours, _ := hub.At("properties.retentionDescription.retentionTimeInHours").(int64)

@@ -90,7 +90,7 @@ var functionFaults = []fault{
 
 var entityFaults = []fault{
 	one("event hubs", "keeps events for 24 h", mainFile, "retentionHours: 168", "retentionHours: 24"),
-	one("event hubs", "the consumer groups are []", mainFile, "consumerGroups: [consumerGroup]", "consumerGroups: []"),
+	one("event hubs", "are [requests/tail], not relay and tail", mainFile, "consumerGroups: [consumerGroup, tailGroup]", "consumerGroups: [tailGroup]"),
 	one("event hubs", "the hubs are [delivery-request]", mainFile, "name: hubName, partitions", "name: 'delivery-request', partitions"),
 	one("event hubs", "has 200 partitions", sizesFile, "partitions: 100", "partitions: 200"),
 	one("queues", "has lockDuration 30s", mainFile, "lockDuration: 'PT1M'", "lockDuration: 'PT30S'"),

@@ -88,6 +88,7 @@ param rateLimitBurst int = 100
 
 var hubName = 'requests'
 var consumerGroup = 'relay' // of the trigger; Relay also reads $Default, which is always there
+var tailGroup = 'tail' // of people who read beside it: ops tail
 var transactionsQueue = 'transactions'
 var compensationsQueue = 'compensations'
 var notificationsQueue = 'notifications'
@@ -192,7 +193,7 @@ module eventHubs 'modules/eventhubs.bicep' = {
     maximumUnits: chosen.eventHubs.maximumUnits
     publicAccess: !vnetEnabled
     hubs: [
-      { name: hubName, partitions: chosen.eventHubs.partitions, retentionHours: 168, consumerGroups: [consumerGroup] }
+      { name: hubName, partitions: chosen.eventHubs.partitions, retentionHours: 168, consumerGroups: [consumerGroup, tailGroup] }
     ]
     access: concat(
       [

@@ -43,6 +43,8 @@ type opsCall struct {
 	// What is listed, and how much of it.
 	state, source, reason string
 	max                   int
+	// tail is set for the verb that reads the hub itself, and calls no app.
+	tail *opsTail
 }
 
 func opsVerbs() []opsVerb {
@@ -74,6 +76,7 @@ func opsVerbs() []opsVerb {
 		{"quarantine show", "SOURCE ID", "an entry with its body", nil, showEntry},
 		{"quarantine redrive", "SOURCE ID", "send an entry's request again", acting, entryAct(quarantine.ActRedrive)},
 		{"quarantine drop", "SOURCE ID", "mark an entry as needing no action", acting, entryAct(quarantine.ActDrop)},
+		{"tail", "", "accepted requests as JSON lines, from the hub itself", defineTail, tailHub},
 	}
 }
 
@@ -92,18 +95,24 @@ func runOps(ctx context.Context, c console) error {
 	}
 	call := &opsCall{out: c.out}
 	flags := newFlags("ops " + verb.name)
-	app := flags.String("url", "", "`URL` of the app (default: the one that serve runs in this folder)")
-	var secret opsSecret
-	secret.define(flags)
-	flags.BoolVar(&call.asJSON, "json", false, "write JSON, one object a line")
 	if verb.define != nil {
 		verb.define(flags, call)
+	}
+	var app string
+	var secret opsSecret
+	if call.tail == nil {
+		flags.StringVar(&app, "url", "", "`URL` of the app (default: the one that serve runs in this folder)")
+		secret.define(flags)
+		flags.BoolVar(&call.asJSON, "json", false, "write JSON, one object a line")
 	}
 	if err := parseOps(c, flags, verb, args, call); err != nil {
 		return err
 	}
-	if *app == "" {
-		if *app, err = servedHere(); err != nil {
+	if call.tail != nil {
+		return opsError(verb.run(ctx, call))
+	}
+	if app == "" {
+		if app, err = servedHere(); err != nil {
 			return err
 		}
 	}
@@ -112,7 +121,7 @@ func runOps(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	if call.client, err = ops.NewClient(*app, shown); err != nil {
+	if call.client, err = ops.NewClient(app, shown); err != nil {
 		return &usageError{"ops: -url: " + err.Error()}
 	}
 	defer call.client.Close()
@@ -193,19 +202,28 @@ func userName() string {
 	return ""
 }
 
-// servedHere returns the URL of the app that runs in this folder.
-func servedHere() (string, error) {
+// endpointsHere returns what runs in this folder. other is how to name what runs
+// elsewhere.
+func endpointsHere(other string) (served system.Endpoints, err error) {
 	project, err := stage.FindProject(".")
 	if err != nil {
-		return "", fmt.Errorf("%w; or name the app with -url URL", err)
+		return served, fmt.Errorf("%w; or name %s", err, other)
 	}
 	data, err := os.ReadFile(filepath.Join(project, ".build", "local", "endpoints.json"))
 	if err != nil {
-		return "", fmt.Errorf("%w in this folder: %w", ops.ErrNotServed, err)
+		return served, fmt.Errorf("%w in this folder: %w", ops.ErrNotServed, err)
 	}
-	var served system.Endpoints
 	if err := json.Unmarshal(data, &served); err != nil {
-		return "", fmt.Errorf("read endpoints.json: %w", err)
+		return served, fmt.Errorf("read endpoints.json: %w", err)
+	}
+	return served, nil
+}
+
+// servedHere returns the URL of the app that runs in this folder.
+func servedHere() (string, error) {
+	served, err := endpointsHere("the app with -url URL")
+	if err != nil {
+		return "", err
 	}
 	if served.HTTP == "" { // emulators alone
 		return "", fmt.Errorf("%w in this folder but emulators", ops.ErrNotServed)

@@ -28,6 +28,9 @@ const (
 	MaxPartitions     = 32
 )
 
+// TailGroup is the consumer group for people who read beside Relay.
+const TailGroup = "tail"
+
 // runtimeDatabase holds what the runtime itself keeps: the Event Hubs
 // checkpoints and the state of timers, which the real host keeps in a storage
 // account.
@@ -60,7 +63,7 @@ func entities(s settings.Settings, partitions int) broker.Config {
 		Queues: []broker.QueueConfig{queue(s.TransactionsQueue), queue(s.CompensationsQueue), queue(s.NotificationsQueue)},
 		Hubs: []broker.HubConfig{{
 			Name: s.EventHub, Partitions: partitions,
-			ConsumerGroups: []string{s.ConsumerGroup}, Retention: s.Budgets.HubRetention,
+			ConsumerGroups: []string{s.ConsumerGroup, TailGroup}, Retention: s.Budgets.HubRetention,
 		}},
 	}
 }
