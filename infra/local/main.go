@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 )
 
@@ -62,7 +63,10 @@ func main() {
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	ctx = endWithParent(ctx)
-	os.Exit(run(ctx, console{args: os.Args[1:], out: os.Stdout, errOut: os.Stderr}))
+	held := make([]byte, ballast)
+	code := run(ctx, console{args: os.Args[1:], out: os.Stdout, errOut: os.Stderr})
+	runtime.KeepAlive(held)
+	os.Exit(code)
 }
 
 // run carries out one call and returns its exit code.

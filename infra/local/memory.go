@@ -8,9 +8,16 @@ import (
 	"time"
 )
 
+// ballast is how much more garbage may lie about before the collector runs, in bytes.
+// Contents are on disk, and so little lives at first that it would run all the time.
+// Memory that nobody writes to is counted by the collector, but takes none of the
+// machine's.
+const ballast = 64 << 20
+
 // memoryLimit is what the runtime's own memory is kept below as long as that is
-// possible: with a million waiting transactions on disk it is at most 1 GiB in all.
-const memoryLimit = 800 << 20
+// possible, the ballast besides: with a million waiting transactions on disk it is at
+// most 1 GiB in all.
+const memoryLimit = ballast + 800<<20
 
 // limitEvery is how often the limit follows what lives.
 const limitEvery = 10 * time.Second
