@@ -25,7 +25,8 @@ type logFile struct {
 	file    *os.File     // nil before serving
 	failed  error        // the first error of the file
 	console io.Writer
-	shown   slog.Level // from which on lines go to the console, too
+	shown   slog.Level        // from which on lines go to the console, too
+	follow  func(line []byte) // is given each line, one at a time; may be nil
 }
 
 // newLog begins a log that has no file yet: until this process serves, the file
@@ -107,6 +108,9 @@ func (l *logFile) add(line []byte) {
 	}
 	if levelOf(line) >= l.shown {
 		fmt.Fprintf(l.console, "%s", line)
+	}
+	if l.follow != nil {
+		l.follow(line)
 	}
 }
 

@@ -85,10 +85,16 @@ func (s *served) request(weight float64, id string) json.RawMessage {
 		at.Format(time.RFC3339), at.Add(5*time.Hour).Format(time.RFC3339), id, weight))
 }
 
-// put asks for a delivery that no drone can carry.
+// putTooHeavy asks for a delivery that no drone can carry.
 func (s *served) putTooHeavy(id string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPut, s.url+"/api/deliveryrequests/"+id, strings.NewReader(string(s.request(90, id))))
+	s.put(id, 90)
+}
+
+// put asks for a delivery of that weight.
+func (s *served) put(id string, weight float64) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPut, s.url+"/api/deliveryrequests/"+id, strings.NewReader(string(s.request(weight, id))))
 	if err != nil {
 		s.t.Fatal(err)
 	}

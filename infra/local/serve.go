@@ -36,6 +36,7 @@ type serveFlags struct {
 	trace     string
 	settings  string // only serve
 	split     bool   // only serve
+	follow    bool   // only serve: each invocation is shown
 	clocks    clocks
 }
 
@@ -98,6 +99,8 @@ func serve(ctx context.Context, c console) error {
 	f := serveFlags{data: dataFlags{kept: true}}
 	f.define(flags)
 	defineSettings(flags, &f.settings)
+	asJSON := flags.Bool("json", false, "write one JSON object a line")
+	flags.BoolVar(&f.follow, "invocations", false, "show each invocation of a function in a line; the handlers log at the level debug for that")
 	flags.BoolVar(&f.split, "split", false, "run the backends as a separate app, on the next free port, as in Azure")
 	if err := parse(c, flags); err != nil {
 		return err
@@ -113,8 +116,12 @@ func serve(ctx context.Context, c console) error {
 	}
 	f.data.limitMemory(ctx)
 	profile.Obey("runtime")
-	d := newDisplay(c.out, false)
-	running, err := start(ctx, c, d, f, slog.LevelWarn, map[string]string{metricsSetting: "true"})
+	d := newDisplay(c.out, *asJSON)
+	set := map[string]string{metricsSetting: "true"}
+	if f.follow {
+		set["LOG_LEVEL"] = "debug"
+	}
+	running, err := start(ctx, c, d, f, slog.LevelWarn, set)
 	if err != nil {
 		return err
 	}
@@ -151,6 +158,9 @@ func start(ctx context.Context, c console, d *display, f serveFlags, level slog.
 	}
 	dir := filepath.Join(filepath.Dir(app), "local")
 	r := &running{log: newLog(filepath.Join(dir, "log.txt"), c.errOut, f.shown(level))}
+	if f.follow {
+		r.log.follow = newInvocations(d).follow
+	}
 	if err := r.start(ctx, d, f, app, dir, set); err != nil {
 		r.close()
 		return nil, err
