@@ -1,9 +1,11 @@
 package cosmosdb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -84,7 +86,7 @@ func Open(c Connection, o Options) (*Database, error) {
 	transport := o.Transport
 	if transport == nil {
 		client := &http.Client{Transport: newTransport(o)}
-		transport, db.idle = client, client.CloseIdleConnections
+		transport, db.idle = inOneWrite{client}, client.CloseIdleConnections
 	}
 	options := &azcosmos.ClientOptions{ClientOptions: azcore.ClientOptions{
 		Transport: transport,
@@ -136,9 +138,30 @@ func newTransport(o Options) *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   o.TryTimeout,
 		ExpectContinueTimeout: time.Second,
+		WriteBufferSize:       writeBuffer,
 		// Finds out about dead connections before a call has to time out.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 2 * time.Second, PingTimeout: time.Second},
 	}
+}
+
+// writeBuffer has room for the header and the document of nearly every request, in
+// bytes.
+const writeBuffer = 8 << 10
+
+// inOneWrite sends the body of a request together with its header. The SDK wraps the
+// body in a reader of its own: as net/http can't tell whether that one blocks, it would
+// send the header first.
+type inOneWrite struct{ *http.Client }
+
+func (c inOneWrite) Do(req *http.Request) (*http.Response, error) {
+	if req.Body != nil && req.ContentLength > 0 {
+		body := make([]byte, req.ContentLength)
+		if _, err := io.ReadFull(req.Body, body); err != nil {
+			return nil, fmt.Errorf("read the body to send: %w", err)
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body)) // the request is this try's own
+	}
+	return c.Client.Do(req)
 }
 
 // Ping fails if the database can't be read.
