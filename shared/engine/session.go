@@ -202,8 +202,13 @@ func (s *session) callAll(ctx context.Context) []workflow.Finished {
 	}
 	results := make([]workflow.Finished, len(names))
 	var wg sync.WaitGroup
+	last := len(names) - 1 // most stages have one step: it needs no goroutine of its own
 	for i, name := range names {
-		wg.Go(func() { results[i] = s.attempt(ctx, name, attempts[i]) })
+		if i < last {
+			wg.Go(func() { results[i] = s.attempt(ctx, name, attempts[i]) })
+		} else {
+			results[i] = s.attempt(ctx, name, attempts[i])
+		}
 	}
 	wg.Wait()
 	return results
