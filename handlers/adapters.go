@@ -82,6 +82,13 @@ func (a *adapters) openEventHubs(s settings.Settings, identities *auth.Identitie
 		return err
 	}
 	a.reader, a.closers = reader, append(a.closers, reader.Close)
+	if s.Functions.Has("Operations") {
+		storage, err := messagingAt(s.Storage, identities)
+		if err != nil {
+			return err
+		}
+		a.triggers = messaging.OpenTriggers(storage, c, messaging.Options{Application: telemetry.Process()})
+	}
 	a.check("eventHubs", func(ctx context.Context) error { return messaging.ReachHub(ctx, c, s.EventHub) })
 	return nil
 }

@@ -93,6 +93,14 @@ func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]relay
 	return events, nil
 }
 
+// Claims returns that somebody reads partition 0.
+func (h *hub) Claims(_ context.Context, hub string) ([]relay.Claim, error) {
+	if h.down.Load() {
+		return nil, failure.New(failure.Transient, "list", hub, errors.New("connection refused"))
+	}
+	return []relay.Claim{{ConsumerGroup: "relay", Partition: "0", Owner: "host-1/Relay", RenewedAt: time.Unix(1_700_000_100, 0), Checkpoint: 2}}, nil
+}
+
 // checkpoints keeps checkpoints in memory. The ETag is the sequence number.
 type checkpoints struct {
 	mu   sync.Mutex

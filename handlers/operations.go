@@ -14,6 +14,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -41,13 +42,14 @@ func (a *App) operationsEndpoints() []endpoint {
 	}
 	return []endpoint{
 		{http.MethodGet, transactions, a.answering(a.listTransactions)},
-		{http.MethodGet, transaction, a.answering(a.tellStory)},
+		{http.MethodGet, transaction, fresh(a, a.tellStory)},
 		{http.MethodPost, transaction + "/" + operate.ActRetry, onTransaction(s.Retry, operate.ReadWhy)},
 		{http.MethodPost, transaction + "/" + operate.ActGiveUp, onTransaction(s.GiveUp, operate.ReadNote)},
 		{http.MethodGet, entries, a.answering(a.listEntries)},
-		{http.MethodGet, entry, a.answering(a.showEntry)},
+		{http.MethodGet, entry, fresh(a, a.showEntry)},
 		{http.MethodPost, entry + "/" + string(quarantine.ActRedrive), onEntry(s.Redrive)},
 		{http.MethodPost, entry + "/" + string(quarantine.ActDrop), onEntry(s.Drop)},
+		{http.MethodGet, operationsPath + "/partitions", fresh(a, a.listPartitions)},
 	}
 }
 
@@ -67,16 +69,12 @@ func (a *App) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	return answerPage(w, page, next)
 }
 
-func (a *App) tellStory(w http.ResponseWriter, r *http.Request) error {
+func (a *App) tellStory(r *http.Request) (operate.Story, error) {
 	id, err := knownID(r, "id")
 	if err != nil {
-		return err
+		return operate.Story{}, err
 	}
-	story, err := a.services.operate.Story(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return answerFresh(w, story)
+	return a.services.operate.Story(r.Context(), id)
 }
 
 func (a *App) listEntries(w http.ResponseWriter, r *http.Request) error {
@@ -94,13 +92,25 @@ func (a *App) listEntries(w http.ResponseWriter, r *http.Request) error {
 	return answerPage(w, page, next)
 }
 
-func (a *App) showEntry(w http.ResponseWriter, r *http.Request) error {
+func (a *App) showEntry(r *http.Request) (quarantine.Entry, error) {
 	vars := mux.Vars(r)
-	entry, err := a.services.operate.Entry(r.Context(), vars["source"], vars["id"])
-	if err != nil {
-		return err
-	}
-	return answerFresh(w, entry)
+	return a.services.operate.Entry(r.Context(), vars["source"], vars["id"])
+}
+
+func (a *App) listPartitions(r *http.Request) (record.Page[relay.Partition], error) {
+	list, err := a.services.relay.Partitions(r.Context())
+	return record.Page[relay.Partition]{Items: list}, err
+}
+
+// fresh answers 200 with what read returns.
+func fresh[T any](a *App, read func(*http.Request) (T, error)) http.Handler {
+	return a.answering(func(w http.ResponseWriter, r *http.Request) error {
+		value, err := read(r)
+		if err != nil {
+			return err
+		}
+		return answerFresh(w, value)
+	})
 }
 
 // answerPage answers a list as it is.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -19,6 +20,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -291,6 +293,29 @@ func operationsExchanges(t *testing.T, c *contract) {
 		exchange{"story of what was given up", "GET", transaction, "", nil, 200, false},
 	)
 	entryExchanges(t, c)
+	partitionExchanges(t, c)
+}
+
+func partitionExchanges(t *testing.T, c *contract) {
+	w := newWorld(t)
+	c.check(w, exchange{"partitions without an event", "GET", "/operations/partitions", "", nil, 200, false})
+	w.producer.skipped = eventsOf(t, 2, 5)
+	c.check(w, exchange{"partitions", "GET", "/operations/partitions", "", nil, 200, false})
+	list := ask[struct{ Items []relay.Partition }](w, 200, "GET", "/partitions", "")
+	if len(list.Items) != 2 || list.Items[0].Owner != "host-1/Relay" || list.Items[0].Lag != 3 || list.Items[1].Owner != "" {
+		t.Errorf("partitions %+v", list.Items)
+	}
+}
+
+// eventsOf are events of the hub with the sequence numbers from first to last.
+func eventsOf(t *testing.T, first, last int64) []relay.Event {
+	var events []relay.Event
+	for n := first; n <= last; n++ {
+		body := encode(t, engine.Envelope{TransactionID: fmt.Sprint("t-", n), OperationID: fmt.Sprint("o-", n), Operation: "start",
+			AcceptedAt: time.Now(), Body: json.RawMessage(deliveryBody)})
+		events = append(events, relay.Event{SequenceNumber: n, EnqueuedAt: time.Now(), Body: body})
+	}
+	return events
 }
 
 func entryExchanges(t *testing.T, c *contract) {

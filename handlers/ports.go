@@ -23,6 +23,7 @@ type ports struct {
 	stores
 	producer ingest.Producer
 	reader   relay.Reader
+	triggers relay.Triggers
 	sender   engine.Sender
 	// undeliverable moves the dead letters of a queue that no function can be
 	// given, and returns how many it has moved. See messaging.Sender.

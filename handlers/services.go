@@ -18,6 +18,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -66,7 +67,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	})
 	out.relay = relay.New(relay.Config{
 		Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,
-		Checkpoints: p.checkpoints, Reader: p.reader, Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
+		Checkpoints: p.checkpoints, Reader: p.reader, Triggers: p.triggers, Process: telemetry.Process(), Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
 		Runner: newRunner(s, run), Lost: p.signals.Metrics.Lost, Now: p.now, Logger: logger,
 	})
 	return out, nil

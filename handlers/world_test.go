@@ -137,7 +137,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints,
 			documents: w.container,
 		},
-		producer: w.producer, reader: w.producer, sender: w.queue, backends: outside.backends, signals: signals, now: w.now,
+		producer: w.producer, reader: w.producer, triggers: w.producer, sender: w.queue, backends: outside.backends, signals: signals, now: w.now,
 		undeliverable: w.undelivered,
 		checks:        []customhandler.Check{{Name: "eventHubs", Ask: w.reach}, {Name: "serviceBus", Ask: w.reach}, {Name: "cosmosDB", Ask: w.reach}},
 	}

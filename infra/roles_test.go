@@ -46,7 +46,7 @@ var usesOfFunctions = map[string]use{
 	"DeadLetterCompensations": {receives: []string{"compensations"}, sends: allQueues, containers: []string{"transactions", "requests", "quarantine"}},
 	"DeadLetterNotifications": {receives: []string{"notifications"}, sends: allQueues, containers: []string{"transactions", "requests", "quarantine"}},
 	"Sweep":                   {hub: receivesFromHub, sends: allQueues, containers: []string{"transactions", "quarantine", "checkpoints"}},
-	"Operations":              {sends: allQueues, containers: []string{"transactions", "requests", "quarantine"}, limited: true},
+	"Operations":              {hub: receivesFromHub, sends: allQueues, containers: []string{"transactions", "requests", "quarantine", "checkpoints"}, limited: true},
 
 	"Accounts":             {containers: []string{"accounts"}},
 	"Packages":             {containers: []string{"packages"}},

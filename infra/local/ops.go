@@ -77,6 +77,7 @@ func opsVerbs() []opsVerb {
 		{"quarantine redrive", "SOURCE ID", "send an entry's request again", acting, entryAct(quarantine.ActRedrive)},
 		{"quarantine drop", "SOURCE ID", "mark an entry as needing no action", acting, entryAct(quarantine.ActDrop)},
 		{"tail", "", "accepted requests as JSON lines, from the hub itself", defineTail, tailHub},
+		{"partitions", "", "who reads which partition of the hub, how far, and how far behind", nil, listPartitions},
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
 // served is a running system whose packages can be made to refuse their undo.
@@ -258,4 +259,30 @@ func TestOpsOfTheQuarantine(t *testing.T) {
 	}
 	s.ops(exitError, "show", "nobody")
 	s.ops(exitError, "quarantine", "show", "q", "q.1")
+}
+
+// Ensure that operators see who reads which partition, from what the host keeps.
+func TestOpsOfPartitions(t *testing.T) {
+	s := serveForOps(t)
+	s.putTooHeavy("first")
+	s.await([]string{`"checkpoint":0,"handedOver":0`}, "partitions", "-json")
+	var found int
+	for line := range strings.Lines(s.ops(exitOK, "partitions", "-json")) {
+		var p relay.Partition
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.ConsumerGroup != "relay" || !strings.HasSuffix(p.Owner, "/Relay") || time.Since(p.RenewedAt) > time.Minute || p.Lag != 0 || p.Checkpoint != p.Last {
+			t.Errorf("partition %+v", p)
+		}
+		if p.HandedOver != nil {
+			found++
+			if *p.HandedOver != p.Last || p.Reader == "" || time.Since(p.Since) > time.Minute {
+				t.Errorf("partition with events %+v", p)
+			}
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d partitions with events, want the one that has the request", found)
+	}
 }

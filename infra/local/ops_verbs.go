@@ -95,6 +95,17 @@ func entryAct(kind quarantine.ActKind) func(context.Context, *opsCall) error {
 	}
 }
 
+func listPartitions(ctx context.Context, c *opsCall) error {
+	page, err := c.client.Partitions(ctx)
+	if err != nil {
+		return err
+	}
+	if c.asJSON {
+		return writeLines(c, page.Items)
+	}
+	return ops.WritePartitions(c.out, page.Items)
+}
+
 // collect reads pages until it has so many, or all. more is set when there may
 // be more of them.
 func collect[T any](limit int, page func(next string) (ops.Page[T], error)) (list []T, more bool, err error) {

@@ -18,6 +18,10 @@ type Checkpoint struct {
 	// and created again begins to count anew. Zero in a checkpoint from before
 	// that was kept.
 	HubCreatedAt time.Time `json:"hubCreatedAt,omitzero"`
+	// By is the process whose trigger moved it last, and Since when that one did so
+	// for the first time after another.
+	By    string    `json:"by,omitempty"`
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Checkpoints keeps checkpoints. Implementations are safe for concurrent use
@@ -38,6 +42,8 @@ type position struct {
 	etag     string    // "" as long as none is stored
 	savedAt  time.Time // of the last event that was handed over
 	hub      time.Time // when the hub was created; zero: not known
+	by       string
+	since    time.Time
 }
 
 func checkpointID(b Batch) string { return CheckpointID(b.Hub, b.ConsumerGroup, b.Partition) }
@@ -145,7 +151,7 @@ func (s *Service) begin(ctx context.Context, b Batch, at position, created time.
 // remembered, and the caller looks again.
 func (s *Service) save(ctx context.Context, b Batch, at position) (position, error) {
 	id := checkpointID(b)
-	c := Checkpoint{ID: id, SequenceNumber: at.sequence, SavedAt: at.savedAt, HubCreatedAt: at.hub}
+	c := Checkpoint{ID: id, SequenceNumber: at.sequence, SavedAt: at.savedAt, HubCreatedAt: at.hub, By: at.by, Since: at.since}
 	etag, err := s.c.Checkpoints.Save(ctx, c, at.etag)
 	switch {
 	case err == nil:
@@ -167,7 +173,7 @@ func (s *Service) load(ctx context.Context, b Batch) (position, error) {
 	c, etag, err := s.c.Checkpoints.Read(ctx, id)
 	switch {
 	case err == nil:
-		at = position{c.SequenceNumber, etag, c.SavedAt, c.HubCreatedAt}
+		at = position{c.SequenceNumber, etag, c.SavedAt, c.HubCreatedAt, c.By, c.Since}
 	case !failure.Is(err, failure.NotFound):
 		return position{}, fmt.Errorf("read checkpoint %s: %w", id, err)
 	}

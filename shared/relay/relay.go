@@ -59,6 +59,10 @@ type Config struct {
 	// Checkpoints and Reader find and fill the gaps that the trigger leaves.
 	Checkpoints Checkpoints
 	Reader      Reader
+	// Triggers tell operators who reads which partition.
+	Triggers Triggers
+	// Process names this process in the checkpoints.
+	Process string
 	// Hub and ConsumerGroup are the trigger's.
 	Hub, ConsumerGroup string
 	// Quiet is how long an event must have waited, and the checkpoint stood still,
@@ -123,6 +127,9 @@ func (s *Service) relay(ctx context.Context, b Batch) error {
 			return nil
 		}
 		at.sequence, at.savedAt = last, s.c.Now().UTC()
+		if at.by != s.c.Process {
+			at.by, at.since = s.c.Process, at.savedAt
+		}
 		_, err = s.save(ctx, b, at)
 		if !failure.Is(err, failure.Conflict) {
 			return err

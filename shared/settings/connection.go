@@ -130,6 +130,35 @@ func (k connectionKind) load(getenv func(string) string) (Connection, error) {
 	return c, nil
 }
 
+// hostStorage is the host's variable for its own storage, in which its triggers
+// keep their checkpoints (Microsoft Learn, "App settings reference for Azure
+// Functions").
+const hostStorage = "AzureWebJobsStorage"
+
+// azurite is what UseDevelopmentStorage=true means: the emulator's published
+// account (Microsoft Learn, "Connect to Azurite with SDKs and tools").
+const azurite = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
+	"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
+	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1"
+
+// loadStorage reads where the host's storage is; its Address is the URL of the
+// blob service. It is the host's to judge: what is wrong there shows when an
+// operator looks at it.
+func loadStorage(getenv func(string) string) Connection {
+	if text := getenv(hostStorage); strings.HasPrefix(text, "UseDevelopmentStorage=true") {
+		return Connection{ConnectionString: NewSecret(azurite)}
+	} else if text != "" {
+		return Connection{ConnectionString: NewSecret(text)}
+	}
+	c := Connection{
+		Address: getenv(hostStorage + "__blobServiceUri"), Credential: getenv(hostStorage + "__credential"), ClientID: getenv(hostStorage + "__clientId"),
+	}
+	if name := getenv(hostStorage + "__accountName"); c.Address == "" && name != "" {
+		c.Address = "https://" + name + ".blob.core.windows.net"
+	}
+	return c
+}
+
 // hasPart reports whether a connection string has a part name=value.
 func hasPart(text, name string) bool {
 	for part := range strings.SplitSeq(text, ";") {

@@ -54,6 +54,9 @@ credentials), ` + "`__clientId`" + ` names a user-assigned identity.
 			k.name, k.name, k.suffix, k.addressOf, k.name, k.name)
 	}
 	b.WriteString(`
+Operations also reads the triggers' checkpoints in the host's storage, from where the host has it: ` + "`AzureWebJobsStorage`" + `, or
+` + "`AzureWebJobsStorage__blobServiceUri`" + ` or ` + "`…__accountName`, with `…__credential` and `…__clientId`" + `.
+
 A connection is read if a function that runs here needs it. The host, and
 with it the handler, runs all functions but those NAME for which
 ` + "`" + fmt.Sprintf(disabledForms[0], "NAME") + "`" + ` is true. On a developer's machine a list does the same: with

@@ -48,7 +48,7 @@ var functions = map[string][]string{
 	"DeadLetterCompensations": {serviceBus, cosmosDB},
 	"DeadLetterNotifications": {serviceBus, cosmosDB},
 	"Sweep":                   {eventHubs, serviceBus, cosmosDB},
-	"Operations":              {serviceBus, cosmosDB},
+	"Operations":              {eventHubs, serviceBus, cosmosDB},
 	"Live":                    nil,
 	"Ready":                   nil,
 }

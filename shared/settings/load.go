@@ -35,6 +35,9 @@ func Load(b business.Business, getenv func(string) string) (Settings, error) {
 			note(err)
 		}
 	}
+	if s.Functions.Has("Operations") {
+		s.Storage = loadStorage(getenv)
+	}
 	backends := backendsAt(getenv("WEBSITE_HOSTNAME"))
 	seen := map[string]bool{}
 	for _, v := range s.variables(b) {

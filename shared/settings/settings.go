@@ -30,6 +30,9 @@ type Settings struct {
 	EventHubs  Connection
 	ServiceBus Connection
 	CosmosDB   Connection
+	// Storage is the host's, where its triggers keep their checkpoints; read if
+	// Operations runs here.
+	Storage Connection
 
 	EventHub           string // the hub's name
 	ConsumerGroup      string

@@ -34,7 +34,8 @@
 //     while the host stops or after its partition went to another owner (see
 //     partition.comesAgain).
 //   - Checkpoints, ownership and timers are kept in Cosmos DB instead of Blob
-//     Storage; AzureWebJobsStorage isn't needed. Without settings in host.json,
+//     Storage; AzureWebJobsStorage isn't needed, and the app gets one in which it
+//     can list checkpoints and ownership as in Azure (storage.go). Without settings in host.json,
 //     load balancing runs every second and ownership expires after ten. Timings
 //     can change these and other waits, for runs with faults.
 //   - The time zone of NCRONTAB schedules is WEBSITE_TIME_ZONE (an IANA name),

@@ -73,6 +73,8 @@ func (h *Host) newFront() http.Handler {
 		case path == "/" && h.app.Host.HTTP.RoutePrefix != "":
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = fmt.Fprintln(w, "Your Functions host is up and running.") // to a client that may have gone
+		case path == storagePath:
+			h.serveStorage(w, r)
 		case path == metrics && r.Method == http.MethodGet:
 			h.serveMetrics(w, r)
 		default:

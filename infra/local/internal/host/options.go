@@ -56,6 +56,9 @@ type Config struct {
 	// HostKey opens functions of level function, MasterKey every function and
 	// /admin. /admin wants it if there is one, or with EnableAuth.
 	HostKey, MasterKey string
+	// StorageSignature opens what the host serves as the app's storage, see
+	// StorageConnection; nobody can read it if empty.
+	StorageSignature string
 
 	Timings
 

@@ -18,6 +18,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
 // ErrNotServed is returned when nobody answers at the app's address.
@@ -107,6 +108,11 @@ func (c *Client) Entry(ctx context.Context, source, id string) (e quarantine.Ent
 // Act redrives or drops an entry.
 func (c *Client) Act(ctx context.Context, source, id string, kind quarantine.ActKind, a operate.Actor) (acted operate.EntryActed, err error) {
 	return acted, c.post(ctx, &acted, map[string]string{"by": a.By, "why": a.Why}, "quarantine", source, id, string(kind))
+}
+
+// Partitions returns how things stand with the partitions of the hub.
+func (c *Client) Partitions(ctx context.Context) (p Page[relay.Partition], err error) {
+	return p, c.get(ctx, &p, nil, "partitions")
 }
 
 // query returns the parameters that have a value.

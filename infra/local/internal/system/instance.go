@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,7 @@ type Instance struct {
 	c        InstanceConfig
 	env      environment
 	client   *azcosmos.Client
+	storage  string // the signature that opens the host's storage
 	address  string // fixed by the first listen
 	cancel   context.CancelFunc
 	finished chan struct{}
@@ -102,7 +104,7 @@ func startInstance(ctx context.Context, c InstanceConfig, env environment, clien
 	if err := createContainers(ctx, client, runtimeDatabase, runtimeContainers); err != nil {
 		return nil, err
 	}
-	i := &Instance{c: c, env: env, client: client, address: c.HTTP, finished: make(chan struct{})}
+	i := &Instance{c: c, env: env, client: client, storage: rand.Text(), address: c.HTTP, finished: make(chan struct{})}
 	// The instance outlives the call that starts it: Close ends it.
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	i.cancel = cancel
@@ -142,7 +144,7 @@ func (i *Instance) newHost() (*host.Host, error) {
 		var h *host.Host
 		access := i.access()
 		h, err = host.New(host.Config{
-			EnableAuth: access.functions, HostKey: access.hostKey, MasterKey: access.masterKey,
+			EnableAuth: access.functions, HostKey: access.hostKey, MasterKey: access.masterKey, StorageSignature: i.storage,
 			ScriptRoot: i.c.App, Settings: i.env.all(), SettingsFile: i.c.SettingsFile, Listener: listener,
 			Checkpoints: checkpoints, Timers: timers,
 			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,
@@ -180,6 +182,7 @@ func closeListener(l net.Listener) error {
 func (i *Instance) nameHost() {
 	at := i.Address()
 	i.env.set["WEBSITE_HOSTNAME"] = at
+	i.env.set["AzureWebJobsStorage"] = host.StorageConnection(at, i.storage)
 	if i.c.Crashes != nil {
 		i.env.set["WEBSITE_INSTANCE_ID"] = i.c.Crashes.InstanceID(i.c.Name)
 	}
