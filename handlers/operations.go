@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/gorilla/mux"
 
@@ -41,32 +40,28 @@ func (a *App) operationsEndpoints() []endpoint {
 		}, operate.ReadWhy)
 	}
 	return []endpoint{
-		{http.MethodGet, transactions, a.answering(a.listTransactions)},
+		{http.MethodGet, transactions, pages(a, a.listTransactions)},
 		{http.MethodGet, transaction, fresh(a, a.tellStory)},
 		{http.MethodPost, transaction + "/" + operate.ActRetry, onTransaction(s.Retry, operate.ReadWhy)},
 		{http.MethodPost, transaction + "/" + operate.ActGiveUp, onTransaction(s.GiveUp, operate.ReadNote)},
-		{http.MethodGet, entries, a.answering(a.listEntries)},
+		{http.MethodGet, entries, pages(a, a.listEntries)},
 		{http.MethodGet, entry, fresh(a, a.showEntry)},
 		{http.MethodPost, entry + "/" + string(quarantine.ActRedrive), onEntry(s.Redrive)},
 		{http.MethodPost, entry + "/" + string(quarantine.ActDrop), onEntry(s.Drop)},
-		{http.MethodGet, operationsPath + "/partitions", fresh(a, a.listPartitions)},
+		{http.MethodGet, operationsPath + "/partitions", pages(a, a.listPartitions)},
 	}
 }
 
-func (a *App) listTransactions(w http.ResponseWriter, r *http.Request) error {
+func (a *App) listTransactions(r *http.Request) ([]operate.Summary, string, error) {
 	query := r.URL.Query()
 	state := workflow.Stuck
 	if query.Has("state") {
 		state = workflow.State(query.Get("state"))
 	}
 	if !slices.Contains(workflow.States, state) {
-		return oneOf("state", workflow.States)
+		return nil, "", problem.OneOf("state", workflow.States)
 	}
-	page, next, err := a.services.operate.List(r.Context(), state, query.Get("continuation"))
-	if err != nil {
-		return err
-	}
-	return answerPage(w, page, next)
+	return a.services.operate.List(r.Context(), state, query.Get("continuation"))
 }
 
 func (a *App) tellStory(r *http.Request) (operate.Story, error) {
@@ -77,19 +72,15 @@ func (a *App) tellStory(r *http.Request) (operate.Story, error) {
 	return a.services.operate.Story(r.Context(), id)
 }
 
-func (a *App) listEntries(w http.ResponseWriter, r *http.Request) error {
+func (a *App) listEntries(r *http.Request) ([]quarantine.Entry, string, error) {
 	query := r.URL.Query()
 	filter := quarantine.Filter{
 		Source: query.Get("source"), Reason: query.Get("reason"), State: quarantine.State(query.Get("state")),
 	}
 	if query.Has("state") && !slices.Contains(quarantine.States, filter.State) {
-		return oneOf("state", quarantine.States)
+		return nil, "", problem.OneOf("state", quarantine.States)
 	}
-	page, next, err := a.services.operate.Entries(r.Context(), filter, query.Get("continuation"))
-	if err != nil {
-		return err
-	}
-	return answerPage(w, page, next)
+	return a.services.operate.Entries(r.Context(), filter, query.Get("continuation"))
 }
 
 func (a *App) showEntry(r *http.Request) (quarantine.Entry, error) {
@@ -97,9 +88,9 @@ func (a *App) showEntry(r *http.Request) (quarantine.Entry, error) {
 	return a.services.operate.Entry(r.Context(), vars["source"], vars["id"])
 }
 
-func (a *App) listPartitions(r *http.Request) (record.Page[relay.Partition], error) {
+func (a *App) listPartitions(r *http.Request) ([]relay.Partition, string, error) {
 	list, err := a.services.relay.Partitions(r.Context())
-	return record.Page[relay.Partition]{Items: list}, err
+	return list, "", err
 }
 
 // fresh answers 200 with what read returns.
@@ -113,18 +104,12 @@ func fresh[T any](a *App, read func(*http.Request) (T, error)) http.Handler {
 	})
 }
 
-// answerPage answers a list as it is.
-func answerPage[T any](w http.ResponseWriter, page []T, next string) error {
-	w.Header().Set("Cache-Control", "no-store")
-	return record.WritePage(w, page, next, func(one T) T { return one })
-}
-
-func oneOf[T ~string](parameter string, names []T) error {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = string(name)
-	}
-	return problem.New(problem.Invalid, "query parameter %s must be one of %s", parameter, strings.Join(list, ", "))
+// pages answers 200 with the page that list returns, as it is.
+func pages[T any](a *App, list func(*http.Request) (page []T, next string, err error)) http.Handler {
+	return fresh(a, func(r *http.Request) (record.Page[T], error) {
+		page, next, err := list(r)
+		return record.Page[T]{Items: append([]T{}, page...), Continuation: next}, err
+	})
 }
 
 // acting answers 200 with what has become of an act. An act that was begun is

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,15 @@ type Field struct {
 // The detail is formatted as fmt.Sprintf does.
 func New(t Type, format string, args ...any) *Problem {
 	return &Problem{Type: t.ID, Title: t.Title, Status: t.Status, Detail: fmt.Sprintf(format, args...)}
+}
+
+// OneOf returns what is wrong with a query parameter that has none of its values.
+func OneOf[T ~string](parameter string, names []T) error {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = string(name)
+	}
+	return New(Invalid, "query parameter %s must be one of %s", parameter, strings.Join(list, ", "))
 }
 
 // Error returns the status, the title and the detail.
