@@ -151,7 +151,7 @@ func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p
 			Notify: s.Notify.On(),
 		},
 		Now: p.now, Pause: engine.Pause, Random: rand.Uint64, Changed: p.signals.Changed(p.now),
-		PutOff: p.signals.Metrics.UndoPutOff, Log: logger,
+		PutOff: p.signals.Metrics.UndoPutOff, Recognized: p.signals.Metrics.Recognized, Log: logger,
 	})
 }
 

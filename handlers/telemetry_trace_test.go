@@ -14,9 +14,17 @@ import (
 )
 
 // TestOneDeliveryIsOneTrace follows a request of a client with a trace through
-// all functions and backends.
+// all functions and backends, whether Schedule or Relay runs it.
 func TestOneDeliveryIsOneTrace(t *testing.T) {
-	r := newRecorded(t)
+	for mode, work := range map[string]string{"queue": "process transactions", "stream": "run start", "batch": "run start"} {
+		t.Run(mode, func(t *testing.T) { followDelivery(t, mode, work) })
+	}
+}
+
+// followDelivery looks at the trace of a delivery, which is worked on in the span
+// that is named.
+func followDelivery(t *testing.T, mode, work string) {
+	r := newRecorded(t, "SCHEDULER", mode)
 	r.account("owner-1", "active")
 	receipt := r.order()
 	client := telemetry.SpanContext(clientTrace)
@@ -27,10 +35,22 @@ func TestOneDeliveryIsOneTrace(t *testing.T) {
 		attr(ingest, telemetry.KeyTransaction) != receipt.TransactionID || attr(ingest, "http.response.status_code") != "202" {
 		t.Errorf("ingest: %v below %v", ingest.Attributes(), ingest.Parent())
 	}
-	schedule := named(t, all, "process transactions", 1)[0]
+	schedule := named(t, all, work, 1)[0]
 	if schedule.Parent().SpanID() != ingest.SpanContext().SpanID() || schedule.SpanKind() != trace.SpanKindConsumer ||
-		attr(schedule, telemetry.KeyOperation) != receipt.OperationID || attr(schedule, "messaging.message.id") != receipt.OperationID {
+		attr(schedule, telemetry.KeyTransaction) != receipt.TransactionID || attr(schedule, telemetry.KeyOperation) != receipt.OperationID {
 		t.Errorf("schedule: %v below %v", schedule.Attributes(), schedule.Parent())
+	}
+	relay := r.checkBatches(ingest)
+	if mode == "queue" {
+		queued := named(t, r.spans.Ended(), "send transactions", 1)[0]
+		if queued.Parent().SpanID() != relay.SpanContext().SpanID() || queued.SpanKind() != trace.SpanKindProducer {
+			t.Errorf("the send to the queue is below %v", queued.Parent())
+		}
+		if attr(schedule, "messaging.message.id") != receipt.OperationID {
+			t.Errorf("schedule: %v", schedule.Attributes())
+		}
+	} else if !linksTo(schedule, relay) {
+		t.Errorf("what Relay runs has the links %v", schedule.Links())
 	}
 	routes := map[string]string{
 		workflowStep("account"): "GET /api/account/{id}", workflowStep("package"): "PUT /api/packages/{id}",
@@ -55,7 +75,6 @@ func TestOneDeliveryIsOneTrace(t *testing.T) {
 	if len(all) != 2+2*len(routes) {
 		t.Errorf("%d spans: %s", len(all), names(all))
 	}
-	r.checkBatches(ingest)
 	for _, s := range r.spans.Ended() {
 		for _, a := range s.Attributes() {
 			if value := a.Value.String(); strings.Contains(value, "owner-1") || strings.Contains(value, "package-1") {
@@ -69,21 +88,32 @@ func TestOneDeliveryIsOneTrace(t *testing.T) {
 func workflowStep(name string) string { return "step " + name }
 
 // checkBatches looks at what carries events of several traces: spans of traces
-// of their own, with a link to each.
-func (r *recorded) checkBatches(ingest span) {
+// of their own, with a link to each. It returns Relay's.
+func (r *recorded) checkBatches(ingest span) (relay span) {
 	r.t.Helper()
 	all := r.spans.Ended()
 	sent := named(r.t, all, "send requests", 1)[0]
-	relay := named(r.t, all, "process requests", 1)[0]
+	relay = named(r.t, all, "process requests", 1)[0]
 	for _, s := range []span{sent, relay} {
 		if s.Parent().IsValid() || !linksTo(s, ingest) || attr(s, "messaging.batch.message_count") != "1" || attr(s, "messaging.system") != "eventhubs" {
 			r.t.Errorf("%s: below %v, links %v, %v", s.Name(), s.Parent(), s.Links(), s.Attributes())
 		}
 	}
-	queued := named(r.t, all, "send transactions", 1)[0]
-	if queued.Parent().SpanID() != relay.SpanContext().SpanID() || queued.SpanKind() != trace.SpanKindProducer {
-		r.t.Errorf("the send to the queue is below %v", queued.Parent())
+	return relay
+}
+
+// TestARepeatIsMeasured has an event read again, where no queue drops it.
+func TestARepeatIsMeasured(t *testing.T) {
+	r := newRecorded(t, "SCHEDULER", "stream")
+	r.account("owner-1", "active")
+	r.call(http.MethodPost, "/api/deliveryrequests", deliveryBody)
+	events := r.producer.take()
+	for range 2 {
+		if status := r.relayAll(events...); status != http.StatusOK {
+			t.Fatalf("Relay answered %d", status)
+		}
 	}
+	r.measured("drone_delivery.operations.recognized", "", 1)
 }
 
 func TestTraceOfARejectedDelivery(t *testing.T) {

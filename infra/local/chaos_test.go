@@ -59,7 +59,7 @@ func TestChaosFindsWhatIsLost(t *testing.T) {
 	t.Setenv(asCommand, "1")
 	f := chaosFlags{
 		requests: 40, instances: 1, seed: 1, duration: time.Second, settle: time.Minute,
-		faults: "none", dir: filepath.Join(t.TempDir(), "run"),
+		faults: "none", scheduler: "stream", dir: filepath.Join(t.TempDir(), "run"),
 	}
 	config, err := f.config(newDisplay(io.Discard, false))
 	if err != nil {
@@ -121,7 +121,7 @@ func loseDelivery(ctx context.Context, subject *invariant.Subject, s invariant.S
 // and means the same run.
 func TestTheLineRepeatsTheRun(t *testing.T) {
 	values := map[string]string{
-		"requests": "77", "seed": "99", "duration": "33s", "encore": "11s", "faults": "all,amqp.drop=0.5", "instances": "3",
+		"requests": "77", "seed": "99", "duration": "33s", "encore": "11s", "faults": "all,amqp.drop=0.5", "scheduler": "batch", "instances": "3",
 		"tree-kills": "4", "clocks-apart": "1s", "crash-points": "false", "settle": "2m0s", "samples": "some folder/samples.json",
 	}
 	besides := []string{"dir", "keep", "json"} // where it works, what it leaves and shows
@@ -164,6 +164,7 @@ func TestMistakesInTheCallOfChaos(t *testing.T) {
 		"kills":     {[]string{"-tree-kills", "-1"}, "-tree-kills -1: use 0 to 20"},
 		"encore":    {[]string{"-encore", "-1s"}, "-encore -1s: use 0s to 1h"},
 		"clocks":    {[]string{"-clocks-apart", "5s"}, "-clocks-apart 5s: use 0s to 4s"},
+		"scheduler": {[]string{"-scheduler", "bunch"}, `-scheduler "bunch": use one of [queue stream batch]`},
 		"instances": {[]string{"-instances", "0"}, "-instances 0: use 1 to 16"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,8 @@ var (
 	ErrTooOld = errors.New("operation is older than documents are kept")
 )
 
-// Config is what an Engine works with. All fields but Changed and PutOff are required.
+// Config is what an Engine works with. All fields but Changed, PutOff and
+// Recognized are required.
 type Config struct {
 	Definition *workflow.Definition
 	Store      workflow.Store
@@ -43,7 +44,10 @@ type Config struct {
 	// PutOff is told of each wake that leaves an undoing unfinished, and for how
 	// long that has lasted. May be nil.
 	PutOff func(ctx context.Context, undoing time.Duration)
-	Log    *slog.Logger
+	// Recognized is told of each operation that comes again, and is on record. May be
+	// nil.
+	Recognized func(ctx context.Context)
+	Log        *slog.Logger
 }
 
 // Engine is the work of the Schedule, Supervise, Sweep and dead-letter functions. It is

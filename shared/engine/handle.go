@@ -68,6 +68,7 @@ func (s *session) meet(ctx context.Context, e Envelope) (verdict, error) {
 	telemetry.Link(ctx, base.TraceParent) // where the message has a trace of its own, such as a cancel's
 	now := s.r.Now()
 	next := base.Clone()
+	s.recognize(ctx, base, e)
 	fresh, err := s.receive(ctx, next, e.AsOperation())
 	if err != nil {
 		return again(err), err
@@ -95,6 +96,19 @@ func (s *session) meet(ctx context.Context, e Envelope) (verdict, error) {
 		return s.take(ctx, next, etag, now, current)
 	}
 	return settled, s.r.Successor(ctx, base)
+}
+
+// recognize tells of an operation that was on record before this session wrote
+// anything: an event that was read again, or a message that was sent again.
+func (s *session) recognize(ctx context.Context, base *workflow.Progress, e Envelope) {
+	if e.Operation == "" || s.doubt || base.Operation(e.OperationID) == nil {
+		return
+	}
+	s.r.Log.InfoContext(ctx, "operation comes again", telemetry.KeyTransaction, e.TransactionID,
+		telemetry.KeyOperation, e.OperationID, telemetry.KeyState, base.State)
+	if s.r.Recognized != nil {
+		s.r.Recognized(ctx)
+	}
 }
 
 // find reads the document of a message. A start's is taken to be new, at first: so
@@ -175,11 +189,14 @@ func (s *session) take(ctx context.Context, next *workflow.Progress, etag string
 	return settled, s.r.Successor(ctx, next)
 }
 
-func (s *session) write(ctx context.Context, p *workflow.Progress, etag string) (string, error) {
+func (s *session) write(ctx context.Context, p *workflow.Progress, etag string) (newTag string, err error) {
 	if etag == "" {
-		return s.r.Store.Create(ctx, p)
+		newTag, err = s.r.Store.Create(ctx, p)
+	} else {
+		newTag, err = s.r.Store.Replace(ctx, p, etag)
 	}
-	return s.r.Store.Replace(ctx, p, etag)
+	s.doubt = s.doubt || failure.Is(err, failure.Transient)
+	return newTag, err
 }
 
 // repeatable says of a failed write whether to read again: the document may

@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,5 +52,39 @@ func TestPatience(t *testing.T) {
 			w.Settle()
 			wantState(t, w, workflow.Completed)
 		})
+	}
+}
+
+// Ensure that an operation that comes again is told of once, has no effect, and costs
+// a read, with a refused create before it if it is a start; and that a write whose
+// answer was lost is no repeat.
+func TestAnOperationThatComesAgainIsRecognized(t *testing.T) {
+	recognized := 0
+	w := enginetest.New(t, journey(), 1, func(c *engine.Config) { c.Recognized = func(context.Context) { recognized++ } })
+	w.Gate.Decide = func(effect string, n int) workflowtest.Fate {
+		if n == 1 && (effect == "create t" || effect == "replace t") {
+			return workflowtest.Lose
+		}
+		return workflowtest.Pass
+	}
+	start, cancel := w.Operation(workflow.OperationStart, "t", "op-1", workflowtest.TripBody()), w.Operation(workflow.OperationCancel, "t", "op-2", nil)
+	run := func(e engine.Envelope) []string {
+		t.Helper()
+		before := len(w.Gate.Effects())
+		if err := w.Engine.ScheduleWithin(t.Context(), e, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		w.Settle()
+		return w.Gate.Effects()[before:]
+	}
+	run(start)
+	wantState(t, w, workflow.Completed)
+	if again := run(start); recognized != 1 || len(again) != 2 || !strings.HasPrefix(again[0], "create t ") || !strings.HasPrefix(again[1], "read t ") {
+		t.Errorf("the start was recognized %d times, with the effects %v", recognized, again)
+	}
+	run(cancel)
+	wantState(t, w, workflow.Cancelled)
+	if again := run(cancel); recognized != 2 || len(again) != 1 || !strings.HasPrefix(again[0], "read t ") {
+		t.Errorf("start and cancel were recognized %d times, the cancel with the effects %v", recognized, again)
 	}
 }

@@ -24,6 +24,7 @@ type session struct {
 	// callsNothing keeps the session from starting any step.
 	callsNothing bool
 	tried        bool // to create the document without reading it
+	doubt        bool // whether a write was made whose answer is lost
 
 	p     *workflow.Progress // as last read or saved
 	etag  string

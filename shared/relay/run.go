@@ -69,10 +69,10 @@ func (s *Service) run(ctx context.Context, b Batch, events []readable) error {
 
 // runOne returns nil when an event is done: run, in the queue or in quarantine.
 func (s *Service) runOne(ctx context.Context, b Batch, e readable) error {
-	ctx, span := telemetry.Start(ctx, "run "+e.envelope.Operation)
+	ctx, span := telemetry.Continue(ctx, "run "+e.envelope.Operation, e.envelope.TraceParent)
 	defer span.End()
-	telemetry.Link(ctx, e.envelope.TraceParent)
 	err := s.guarded(ctx, e.envelope)
+	telemetry.Fail(span, telemetry.ErrorType(err))
 	switch {
 	case err == nil:
 		return nil

@@ -88,6 +88,9 @@ const (
 	SchedulerBatch SchedulerMode = "batch"
 )
 
+// Schedulers are all modes, the default first.
+var Schedulers = []SchedulerMode{SchedulerQueue, SchedulerStream, SchedulerBatch}
+
 // longestSave is what may follow the last call of an event: 15 s for the save of it,
 // and as much for a message.
 const longestSave = 30 * time.Second

@@ -66,7 +66,7 @@ func (s *Settings) entities() []Variable {
 		{"RELAY_QUIET_SECONDS", "120", "how long a partition must be quiet before Sweep's timer hands over the events that the trigger skipped; longer than the pauses between the trigger's attempts",
 			span(&s.RelayQuiet, time.Second, 0.1, 86_400)},
 		{"SCHEDULER", "queue", "where accepted requests are worked off: by Schedule, from the queue (queue); by Relay, which leaves what is slow to the queue (stream); by Relay, which waits for it (batch)",
-			choice(&s.Scheduler.Mode, SchedulerQueue, SchedulerStream, SchedulerBatch)},
+			choice(&s.Scheduler.Mode, Schedulers...)},
 		{"SCHEDULER_IN_FLIGHT", "200", "transactions that Relay works on at once for one batch, with stream and batch",
 			whole(&s.Scheduler.InFlight, 1, 1000)},
 		{"STREAM_PATIENCE_SECONDS", "1", "how long Relay works on one transaction before the queue gets it, with stream",

@@ -33,6 +33,7 @@ type Metrics struct {
 	stuck          metric.Int64Counter
 	quarantined    metric.Int64Counter
 	lost           metric.Int64Counter
+	recognized     metric.Int64Counter
 	charge         metric.Float64Counter
 	operations     metric.Int64Counter
 	throttled      metric.Int64Counter
@@ -75,6 +76,7 @@ func NewMetrics(meter metric.Meter, prefix string) (*Metrics, error) {
 		stuck:          b.counter("transactions.stuck", "{transaction}", "Transactions left to an operator."),
 		quarantined:    b.counter("quarantined", "{message}", "Messages and events put into quarantine."),
 		lost:           b.counter("events.lost", "{event}", "Events that expired in the hub before they were relayed."),
+		recognized:     b.counter("operations.recognized", "{operation}", "Operations that came again and were on record."),
 		charge:         b.float("cosmosdb.request_charge", "{RU}", "Request units that Cosmos DB charged."),
 		operations:     b.counter("cosmosdb.operations", "{operation}", "Operations on Cosmos DB, repeated tries included."),
 		throttled:      b.counter("cosmosdb.throttled", "{response}", "Answers of Cosmos DB with status 429, repeated tries included."),
@@ -174,6 +176,11 @@ func (m *Metrics) Quarantined(ctx context.Context, source, reason string) {
 // Lost counts events that expired in the hub before they were relayed.
 func (m *Metrics) Lost(ctx context.Context, events int64) {
 	m.lost.Add(ctx, events)
+}
+
+// Recognized counts an operation that came again and was on record.
+func (m *Metrics) Recognized(ctx context.Context) {
+	m.recognized.Add(ctx, 1)
 }
 
 // CosmosDB counts an answer of Cosmos DB.

@@ -27,6 +27,7 @@ func measure(m *telemetry.Metrics) {
 	m.Stuck(ctx)
 	m.Quarantined(ctx, "transactions", "Unreadable")
 	m.Lost(ctx, 3)
+	m.Recognized(ctx)
 	m.UndoPutOff(ctx, time.Hour)
 	if err := m.Breakers(func() map[string]time.Duration { return map[string]time.Duration{"drone": time.Minute} }); err != nil {
 		panic(err)

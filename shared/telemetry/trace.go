@@ -107,6 +107,14 @@ func Start(ctx context.Context, name string, options ...trace.SpanStartOption) (
 	return trace.SpanFromContext(ctx).TracerProvider().Tracer(Scope).Start(ctx, name, options...)
 }
 
+// Continue begins a span for one of the many things that the span of ctx is for: in
+// the trace of its own that traceparent names, with a link to that span.
+func Continue(ctx context.Context, name, traceparent string) (context.Context, trace.Span) {
+	of := trace.SpanFromContext(ctx)
+	return of.TracerProvider().Tracer(Scope).Start(Remote(ctx, traceparent), name,
+		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithLinks(trace.Link{SpanContext: of.SpanContext()}))
+}
+
 // Link has the span of ctx refer to another trace; to its own, or to none, it
 // does not.
 func Link(ctx context.Context, traceparent string) {

@@ -205,6 +205,7 @@ var wanted = []string{
 	"a wish comes in with 1 result unsaved", "a wish comes in with 2 results unsaved", "several wishes come in beside unsaved results",
 	"the answer to the save of unsaved results is lost", "the answer to a save is lost after a conflict",
 	"a service answers differently when it is asked again",
+	"patience ends with 1 result saved", "patience ends with 2 results saved",
 }
 
 func (h *history) note(format string, args ...any) { h.seen[fmt.Sprintf(format, args...)]++ }
@@ -424,6 +425,9 @@ func (h *history) message(t *rapid.T) {
 		h.lateAt = rapid.IntRange(0, 6).Draw(t, "late at")
 		h.away = rapid.SampledFrom([]string{"", "", "", "", "hotel", "flight", "payment"}).Draw(t, "away")
 	}
+	if rapid.Bool().Draw(t, "where it arrived") {
+		h.w.Patience = new(rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond, time.Second}).Draw(t, "patience"))
+	}
 	h.nestedAt = rapid.IntRange(0, calls).Draw(t, "other process at")
 	if h.nestedAt > 0 {
 		for range rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "wishes meanwhile") {
@@ -433,12 +437,26 @@ func (h *history) message(t *rapid.T) {
 		h.slow = time.Duration(seconds) * time.Second
 	}
 	h.w.Receive(d)
+	h.notePatience()
 	h.calm()
 }
 
 // calm ends all fates.
 func (h *history) calm() {
-	h.fateAt, h.lateAt, h.nestedAt, h.wishes, h.away, h.dead = 0, 0, 0, nil, "", false
+	h.fateAt, h.lateAt, h.nestedAt, h.wishes, h.away, h.dead, h.w.Patience = 0, 0, 0, nil, "", false, nil
+}
+
+// notePatience notes transactions that were left to the queue in the middle.
+func (h *history) notePatience() {
+	if h.w.Patience == nil {
+		return
+	}
+	for _, p := range h.w.Store.All() {
+		i := slices.IndexFunc(p.Steps, func(s workflow.StepProgress) bool { return s.State != workflow.StepSucceeded })
+		if p.State == workflow.Running && i > 0 && p.Steps[i].State == workflow.StepPending {
+			h.note("patience ends with %s saved", results(i))
+		}
+	}
 }
 
 func (h *history) time(t *rapid.T) {

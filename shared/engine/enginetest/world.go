@@ -48,6 +48,8 @@ type World struct {
 	Backends *Backends
 	Engine   *engine.Engine
 	Rand     *rand.Rand
+	// Patience, when set, is how long Schedule works on an operation.
+	Patience *time.Duration
 	// Notify handles the messages of the notifications queue. There are none
 	// unless the budgets say so.
 	Notify     func(context.Context, engine.Envelope) error
@@ -191,6 +193,9 @@ func (w *World) Handle(queue string, e engine.Envelope) error {
 		return w.Engine.Supervise(context.Background(), e)
 	case "notifications-q":
 		return w.Notify(context.Background(), e)
+	}
+	if w.Patience != nil && e.Operation != "" { // a wake has a message, which can wait
+		return w.Engine.ScheduleWithin(context.Background(), e, *w.Patience)
 	}
 	return w.Engine.Schedule(context.Background(), e)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
 // Bound is how often something must have happened for a run to prove anything.
@@ -50,6 +51,7 @@ var signBounds = []struct {
 	{UnknownUndone, 3, fault.BackendAnswerLost},
 	{Repeated, 1, fault.HandlerKill},
 	{Recreated, 0.5, fault.EventHubsRecreated},
+	{Recognized, 10, fault.HostOwnership},
 	{Outside, 20, ""}, // of each crowd
 	{Pickups, 1, fault.BackendAway},
 	{Lost, 10, ""},
@@ -106,6 +108,8 @@ func (c Config) bounds(crashPoints int) []Bound {
 // lacks reports whether the business can't show a sign.
 func (c Config) lacks(sign Sign) bool {
 	switch sign {
+	case Recognized: // the queue drops what comes again
+		return c.Scheduler == settings.SchedulerQueue
 	case Outside: // it takes many changes of one transaction
 		return c.Trial.Change == nil
 	case Pickups:

@@ -16,6 +16,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -23,7 +24,7 @@ import (
 // breaking is a run of so many requests in so long, with all faults.
 func breaking(requests int, duration time.Duration) Config {
 	return Config{
-		Requests: requests, Duration: duration, Seed: 1, Instances: 2, TreeKills: 1, Faults: fault.All(1),
+		Requests: requests, Duration: duration, Seed: 1, Instances: 2, Scheduler: settings.SchedulerStream, TreeKills: 1, Faults: fault.All(1),
 		CrashPoints: true, Encore: UsualEncore, Business: things, Trial: samples,
 	}
 }
@@ -57,6 +58,11 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 	}
 	if b := bound(t, small, "accepted"); b.Wanted != 70 {
 		t.Errorf("the small run wants %d accepted", b.Wanted)
+	}
+	queue := breaking(1500, 45*time.Second)
+	queue.Scheduler = settings.SchedulerQueue
+	if slices.ContainsFunc(queue.bounds(0), func(b Bound) bool { return b.sign == Recognized }) {
+		t.Error("a queue, which drops what comes again, has a bound for it")
 	}
 	none := breaking(1500, 45*time.Second)
 	none.Faults = fault.Plan{}
@@ -92,7 +98,7 @@ func TestABoundThatIsNotMetFails(t *testing.T) {
 		"crash points":      func(s *seen) { s.points = 0 },
 		string(GapsFilled): func(s *seen) {
 			s.signs = map[Sign]int{Unacknowledged: 9, LeasesLost: 9, LeasesTaken: 90, DeadLetters: 9, Rescued: 9, LateRefused: 9, UnknownUndone: 9,
-				Repeated: 9, Recreated: 9, Outside: 90, Pickups: 9, Lost: 90}
+				Repeated: 9, Recreated: 9, Recognized: 90, Outside: 90, Pickups: 9, Lost: 90}
 		},
 		"amqp.drop": func(s *seen) { s.faults[fault.AMQPDrop] = fault.Count{Asked: 1000} },
 	} {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/shared/business"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
@@ -35,6 +37,7 @@ type Config struct {
 	Duration  time.Duration // of sending and breaking
 	Faults    fault.Plan
 	Instances int
+	Scheduler settings.SchedulerMode // of the handlers
 	// Encore is how long it goes on at most while too little has been seen.
 	Encore    time.Duration
 	TreeKills int // how often the whole tree is killed
@@ -71,6 +74,7 @@ func (c Config) Validate() error {
 	}
 	check(c.Requests >= MinRequests && c.Requests <= MaxRequests, "-requests %d: use %d to %d", c.Requests, MinRequests, MaxRequests)
 	check(c.Duration >= time.Second && c.Duration <= time.Hour, "-duration %v: use 1s to 1h", c.Duration)
+	check(slices.Contains(settings.Schedulers, c.Scheduler), "-scheduler %q: use one of %v", c.Scheduler, settings.Schedulers)
 	check(c.Instances >= 1 && c.Instances <= MaxInstances, "-instances %d: use 1 to %d", c.Instances, MaxInstances)
 	check(c.Clocks >= 0 && c.Clocks <= MaxClocks, "-clocks-apart %v: use 0s to %v", c.Clocks, MaxClocks)
 	check(c.TreeKills >= 0 && c.TreeKills <= MaxTreeKills, "-tree-kills %d: use 0 to %d", c.TreeKills, MaxTreeKills)

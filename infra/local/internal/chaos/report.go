@@ -11,6 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -19,6 +20,8 @@ type Report struct {
 	Version string `json:"version"`
 	Line    string `json:"commandLine"` // repeats the run
 	Seed    uint64 `json:"seed"`
+	// Scheduler says how the handlers worked off the hub.
+	Scheduler settings.SchedulerMode `json:"scheduler"`
 
 	Clients Clients `json:"clients"`
 	// Operations counts them by kind and by how they ended.
@@ -49,7 +52,7 @@ type Report struct {
 
 func (r *run) newReport() *Report {
 	return &Report{
-		Version: r.c.Version, Line: r.c.Line, Seed: r.c.Seed,
+		Version: r.c.Version, Line: r.c.Line, Seed: r.c.Seed, Scheduler: r.c.Scheduler,
 		Operations: map[workflow.OperationKind]map[workflow.OperationState]int{},
 	}
 }
@@ -101,7 +104,8 @@ func (r *Report) WriteText(w io.Writer) error {
 
 // writeBroken tells what was broken on purpose.
 func (r *Report) writeBroken(b *strings.Builder) {
-	fmt.Fprintf(b, "\n  the tree of processes was killed %d times, and %d times more while it came back\n", r.TreeKills, r.RecoveryKills)
+	fmt.Fprintf(b, "\n  the hub was worked off with SCHEDULER %s\n", r.Scheduler)
+	fmt.Fprintf(b, "  the tree of processes was killed %d times, and %d times more while it came back\n", r.TreeKills, r.RecoveryKills)
 	if r.Crashes != nil {
 		fmt.Fprintf(b, "  handlers died %d times at %d of %d crash points", r.Crashes.Deaths, r.Crashes.Points-len(r.Crashes.Missed), r.Crashes.Points)
 		if len(r.Crashes.Missed) > 0 {

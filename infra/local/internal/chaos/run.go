@@ -33,6 +33,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 )
 
@@ -164,7 +165,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		return nil, errors.Join(err, r.output.Close(), r.ledger.close())
 	}
 	r.tree = tree.New(tree.Config{
-		Command: command, Env: append(settings(c), r.news.settings()...),
+		Command: command, Env: append(environment(c), r.news.settings()...),
 		Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
 	})
 	r.poison = planPoison(c.Seed, c.Requests, c.Duration)
@@ -191,12 +192,15 @@ func clocks(c Config) string {
 	return strings.Join(off, ",")
 }
 
-// settings are the environment of the tree: the names that the checker looks
-// for, and those of the trial.
-func settings(c Config) []string {
+// environment is that of the tree: the names that the checker looks for, who works
+// off the hub, and the settings of the trial.
+func environment(c Config) []string {
 	env := []string{
 		"EVENTHUB_NAME=" + eventHub, "TRANSACTIONS_QUEUE=" + queues[0], "COMPENSATIONS_QUEUE=" + queues[1], "NOTIFICATIONS_QUEUE=" + queues[2],
-		"COSMOSDB_DATABASE=" + database,
+		"COSMOSDB_DATABASE=" + database, "SCHEDULER=" + string(c.Scheduler),
+	}
+	if c.Scheduler != settings.SchedulerQueue {
+		env = append(env, "RELAY_QUIET_SECONDS="+quietWhereItRuns, "STREAM_PATIENCE_SECONDS="+shortPatience)
 	}
 	if c.Trial.Settings != nil {
 		for name, value := range trial.Sorted(c.Trial.Settings(c.Requests)) {
@@ -205,6 +209,14 @@ func settings(c Config) []string {
 	}
 	return env
 }
+
+// What a run needs whose events are worked off where they arrive: a partition is
+// quiet only after the longest batch (settings.LongestBatch), and some deliveries are
+// to be left to the queue.
+const (
+	quietWhereItRuns = "40"
+	shortPatience    = "0.5"
+)
 
 // The names of what the tree serves.
 const (

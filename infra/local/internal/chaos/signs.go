@@ -28,6 +28,7 @@ const (
 	UnknownUndone  Sign = "undone, whether it was done or not"
 	Repeated       Sign = "cancels that the host sent again"
 	Recreated      Sign = "recreated hubs that Relay noticed"
+	Recognized     Sign = "operations that came again"
 	Outside        Sign = "operations kept outside of their transaction"
 	Pickups        Sign = "pickups while an operation was on its way"
 	Lost           Sign = "requests for what a rival had"
@@ -49,6 +50,7 @@ var logged = []struct {
 	{UnknownUndone, "undone, whether it was done or not", ""},
 	{Repeated, host.Repeated, `"request":"DELETE /api/{resource}/`},
 	{Recreated, "the hub was recreated", ""},
+	{Recognized, "operation comes again", ""},
 }
 
 // signs reads the log of the tree while it is written. A tree that is killed

@@ -37,6 +37,7 @@ var aids = map[Sign][]fault.Point{
 	UnknownUndone:  {fault.BackendAnswerLost, fault.BackendReset},
 	Repeated:       {fault.HandlerKill},
 	Recreated:      {fault.EventHubsRecreated},
+	Recognized:     {fault.HostOwnership},
 }
 
 // steered returns the plan that helps what lags behind its bound: its rate is
