@@ -59,10 +59,11 @@ func TestPatience(t *testing.T) {
 // a read, with a refused create before it if it is a start; and that a write whose
 // answer was lost is no repeat.
 func TestAnOperationThatComesAgainIsRecognized(t *testing.T) {
-	recognized := 0
+	recognized, losing := 0, false
 	w := enginetest.New(t, journey(), 1, func(c *engine.Config) { c.Recognized = func(context.Context) { recognized++ } })
 	w.Gate.Decide = func(effect string, n int) workflowtest.Fate {
-		if n == 1 && (effect == "create t" || effect == "replace t") {
+		if effect == "create t" && n == 1 || losing && strings.HasPrefix(effect, "replace t") {
+			losing = false
 			return workflowtest.Lose
 		}
 		return workflowtest.Pass
@@ -86,5 +87,9 @@ func TestAnOperationThatComesAgainIsRecognized(t *testing.T) {
 	wantState(t, w, workflow.Cancelled)
 	if again := run(cancel); recognized != 2 || len(again) != 1 || !strings.HasPrefix(again[0], "read t ") {
 		t.Errorf("start and cancel were recognized %d times, the cancel with the effects %v", recognized, again)
+	}
+	losing = true
+	if run(w.Operation(workflow.OperationCancel, "t", "op-3", nil)); recognized != 2 || losing {
+		t.Errorf("the write of a late cancel, whose answer was lost, was taken for a repeat")
 	}
 }

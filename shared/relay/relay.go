@@ -1,10 +1,12 @@
-// Package relay copies events from the hub to Schedule's queue. It is the only
-// reader of the hub.
+// Package relay copies events from the hub to Schedule's queue, or has them run where
+// they arrive (run.go, docs/adr/0029-three-ways.md). It is the only reader that
+// moves a position in the hub.
 //
 // A batch is done when all its events are durable elsewhere: a readable event
-// as a message of the queue, an unreadable one in quarantine. Until then Relay
-// returns an error and the whole batch comes again; the MessageID makes the
-// messages of such a repeat duplicates, which the queue drops.
+// as a message of the queue or in its transaction's document, an unreadable one in
+// quarantine. Until then Relay returns an error and the whole batch comes again; the
+// MessageID makes the messages of such a repeat duplicates, which the queue drops, and
+// the document recognizes what was run.
 //
 // The Event Hubs trigger can skip an unfinished batch, since it writes its
 // checkpoint even after a failure. So Relay keeps its own checkpoint, and reads

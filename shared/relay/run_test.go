@@ -159,6 +159,33 @@ func TestWhatCannotBeRun(t *testing.T) {
 	}
 }
 
+// Ensure that the events of a transaction wait behind one that must come again, and
+// those of others do not; and that all are run when the batch does.
+func TestEventsWaitBehindOneThatComesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := newService(t)
+		away := true
+		w := working(s, true, func(e engine.Envelope) error {
+			if away && e.OperationID == "o-1" {
+				return errDown
+			}
+			return nil
+		})
+		events := batch(of(t, 0, "t-1"), of(t, 1, "t-1"), of(t, 2, "t-2"), of(t, 3, "t-1"))
+		if err := s.Relay(t.Context(), events); !errors.Is(err, errDown) {
+			t.Fatalf("got %v", err)
+		}
+		slices.Sort(w.ran)
+		if diff := cmp.Diff([]string{"o-0", "o-2"}, w.ran); diff != "" {
+			t.Errorf("ran at first (-want +got):\n%s", diff)
+		}
+		away, w.ran = false, nil
+		if err := s.Relay(t.Context(), events); err != nil || len(w.ran) != 4 {
+			t.Errorf("ran %v, %v", w.ran, err)
+		}
+	})
+}
+
 // Ensure that what the trigger has skipped goes to the queue: nobody waits for it.
 func TestASkippedEventIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -85,8 +85,8 @@ var ahead = []mutant.Mutant{
 	{
 		Name: "start-takes-the-place-of-a-document", Breaks: "A start that finds a document, such as that of an early wish, writes over it.",
 		File:   "shared/engine/handle.go",
-		Before: "\tif etag == \"\" {\n\t\treturn s.r.Store.Create(ctx, p)\n\t}",
-		After:  "\tif etag == \"\" {\n\t\tnewTag, err := s.r.Store.Create(ctx, p)\n\t\tif !failure.Is(err, failure.Conflict) {\n\t\t\treturn newTag, err\n\t\t}\n\t\tif _, etag, err = s.r.Store.Read(ctx, p.ID); err != nil {\n\t\t\treturn \"\", err\n\t\t}\n\t}",
+		Before: "newTag, err = s.r.Store.Create(ctx, p)\n",
+		After:  "newTag, err = s.r.Store.Create(ctx, p)\n\t\tif failure.Is(err, failure.Conflict) {\n\t\t\tif _, etag, err = s.r.Store.Read(ctx, p.ID); err == nil {\n\t\t\t\tnewTag, err = s.r.Store.Replace(ctx, p, etag)\n\t\t\t}\n\t\t}\n",
 		Tests:  in("./shared/engine"), Invariant: "operations",
 	},
 	{

@@ -144,6 +144,43 @@ var relays = []mutant.Mutant{
 		Tests: in("./shared/relay"), Invariant: "operations",
 	},
 	{
+		Name: "batch-ends-before-its-events", Breaks: "A batch counts as done though an event of it is not.",
+		File:   "shared/relay/run.go",
+		Before: "return errors.Join(failed...)", After: "return nil",
+		Tests: in("./shared/relay"), Invariant: "accepted",
+	},
+	{
+		Name: "stream-holds-its-partition", Breaks: "Relay repeats a batch for an event that the queue could have.",
+		File:   "shared/relay/run.go",
+		Before: "case s.c.Runner.Patient && !failure.Is(err, failure.Permanent) && !failure.Is(err, failure.Invalid):",
+		After:  "case !failure.Is(err, failure.Permanent) && !failure.Is(err, failure.Invalid):",
+		Tests:  in("./shared/relay"),
+	},
+	{
+		Name: "events-overtake-one-that-waits", Breaks: "An event runs although one before it, of the same transaction, is to come again.",
+		File:   "shared/relay/run.go",
+		Before: "break // what came later waits, too", After: "continue",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "patience-without-end", Breaks: "Relay begins further stages however slow a transaction is.",
+		File:   "shared/engine/session.go",
+		Before: "case ctx.Err() != nil || s.impatient(now):", After: "case ctx.Err() != nil:",
+		Tests: in("./shared/engine"),
+	},
+	{
+		Name: "patience-repeats", Breaks: "Relay repeats a call after its patience has ended.",
+		File:   "shared/engine/call.go",
+		Before: "s.impatient(s.r.Now().Add(pause))", After: "s.impatient(f.Began)",
+		Tests: in("./shared/engine"),
+	},
+	{
+		Name: "own-write-taken-for-a-repeat", Breaks: "A write whose answer is lost counts as an event that came again.",
+		File:   "shared/engine/handle.go",
+		Before: `e.Operation == "" || s.doubt || `, After: `e.Operation == "" || `,
+		Tests: in("./shared/engine"),
+	},
+	{
 		Name: "position-goes-back", Breaks: "A late batch takes the position back.",
 		File:   "shared/relay/relay.go",
 		Before: "if at.sequence >= last {", After: "if at.sequence == last {",
