@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/chaos"
-	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
@@ -90,7 +89,7 @@ func runChaos(ctx context.Context, c console) error {
 
 // config is what the flags ask for. The error is a mistake in them.
 func (f *chaosFlags) config(d *display) (chaos.Config, error) {
-	plan, err := fault.Parse(f.faults, f.seed)
+	plan, err := parseFaults(f.faults, f.seed)
 	if err != nil {
 		return chaos.Config{}, err
 	}

@@ -26,7 +26,7 @@ type faultFlags struct {
 }
 
 func (f *faultFlags) define(flags *flag.FlagSet) {
-	flags.StringVar(&f.spec, "faults", "", "what to break on purpose: all, or a `list` such as cosmos,amqp.drop=0.01,-handler.kill")
+	flags.StringVar(&f.spec, "faults", "", "what to break on purpose: all, or a `list` such as cosmos,amqp.drop=0.01,-handler.kill,backend.away@FUNCTION=1")
 	flags.Uint64Var(&f.seed, "fault-seed", 1, "seed of the decisions of -faults")
 	flags.StringVar(&f.admin, "admin", "127.0.0.1:0", "loopback `address` that shows and changes the plan of faults")
 	defineCrashes(flags, &f.crashes)
@@ -54,13 +54,22 @@ func defineProfile(flags *flag.FlagSet, name *string) {
 // check reads what the flags say.
 func (f *faultFlags) check(command string) error {
 	var err error
-	if f.plan, err = fault.Parse(f.spec, f.seed); err != nil {
+	if f.plan, err = parseFaults(f.spec, f.seed); err != nil {
 		return &usageError{fmt.Sprintf("%s: -faults: %v", command, err)}
 	}
 	if f.profile, err = system.ProfileNamed(f.profileName); err != nil {
 		return &usageError{fmt.Sprintf("%s: -profile: %v", command, err)}
 	}
 	return nil
+}
+
+// parseFaults reads a plan whose functions are those of the backends.
+func parseFaults(spec string, seed uint64) (fault.Plan, error) {
+	plan, err := fault.Parse(spec, seed)
+	if err != nil {
+		return plan, err
+	}
+	return plan, plan.Fits(system.BackendFunctions(false))
 }
 
 // show tells people what will break, and how long getting over it takes.

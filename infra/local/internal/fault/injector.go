@@ -96,7 +96,7 @@ func (in *Injector) Hit(p Point) bool {
 func (in *Injector) Next(p Point) (n uint64, hit bool) { return in.NextIn(p, "") }
 
 // NextIn is Next for a point of which there are several, of which scope names
-// one: bursts may be for that alone.
+// one: rates and bursts may be for that alone.
 func (in *Injector) NextIn(p Point, scope string) (n uint64, hit bool) {
 	now := in.active()
 	if now == nil {
@@ -106,11 +106,14 @@ func (in *Injector) NextIn(p Point, scope string) (n uint64, hit bool) {
 }
 
 func (in *Injector) next(now *active, p Point, scope string) (n uint64, hit bool) {
-	threshold, planned := now.thresholds[p]
-	if w := now.open(p, scope, in.now); w != nil {
-		threshold, planned = max(threshold, w.threshold), true
+	threshold := now.thresholds[p]
+	if scope != "" {
+		threshold = max(threshold, now.thresholds[p.Of(scope)])
 	}
-	if !planned {
+	if w := now.open(p, scope, in.now); w != nil {
+		threshold = max(threshold, w.threshold)
+	}
+	if threshold == 0 {
 		return 0, false
 	}
 	count := in.counts[p]
@@ -122,14 +125,23 @@ func (in *Injector) next(now *active, p Point, scope string) (n uint64, hit bool
 	return n, true
 }
 
-// Wait returns how long to wait at a slow point, or until a late call arrives:
-// 0 if the point is not hit.
-func (in *Injector) Wait(p Point) time.Duration {
+// HitIn is Hit for a point of which there are several, as in NextIn.
+func (in *Injector) HitIn(p Point, scope string) bool {
+	_, hit := in.NextIn(p, scope)
+	return hit
+}
+
+// Wait is WaitIn for a point of which there is one.
+func (in *Injector) Wait(p Point) time.Duration { return in.WaitIn(p, "") }
+
+// WaitIn returns how long to wait at a slow point, or until a late call arrives: 0 if
+// the point is not hit. scope is as for NextIn.
+func (in *Injector) WaitIn(p Point, scope string) time.Duration {
 	now := in.active()
 	if now == nil {
 		return 0
 	}
-	n, hit := in.next(now, p, "")
+	n, hit := in.next(now, p, scope)
 	if !hit {
 		return 0
 	}

@@ -16,6 +16,7 @@ import (
 //	servicebus            all points of a group
 //	servicebus.busy       one point
 //	servicebus.busy=0.3   at a rate; of an act, so often a minute
+//	backend.away@Packages=1  one function of a backend; also backend@Packages
 //	-servicebus.busy      not this point; not this group
 //
 // An empty spec is none. The error names all words that mean nothing, and what
@@ -51,9 +52,16 @@ func (p *Plan) apply(word string) (known bool, err error) {
 		clear(p.Rates)
 		return true, nil
 	}
+	name, scope, scoped := strings.Cut(name, "@")
 	infos := named(name)
 	if len(infos) == 0 {
 		return false, fmt.Errorf("there is no fault %q", word)
+	}
+	if scoped {
+		infos = slices.DeleteFunc(infos, func(i Info) bool { return !i.Point.scoped() })
+		if len(infos) == 0 || scope == "" {
+			return true, fmt.Errorf("%q: name a function, of a fault between the workflow and its backends", word)
+		}
 	}
 	value := 0.0
 	switch {
@@ -67,11 +75,11 @@ func (p *Plan) apply(word string) (known bool, err error) {
 	for _, info := range infos {
 		switch {
 		case off:
-			delete(p.Rates, info.Point)
+			delete(p.Rates, info.Point.Of(scope))
 		case given:
-			p.Rates[info.Point] = value
+			p.Rates[info.Point.Of(scope)] = value
 		default:
-			p.Rates[info.Point] = info.Rate
+			p.Rates[info.Point.Of(scope)] = info.Rate
 		}
 	}
 	return true, nil

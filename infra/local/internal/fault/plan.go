@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,7 +14,9 @@ type Plan struct {
 	// Seed is what all decisions are derived from.
 	Seed uint64 `json:"seed"`
 	// Rates are, by point, the share of its opportunities that are hit, from 0
-	// to 1; of an act, how often it is done in a minute on average, up to 600.
+	// to 1; of an act, how often it is done in a minute on average, up to 600. One
+	// of a backend may name a function: backend.away@Packages. Its rate holds there
+	// if it is the higher one.
 	Rates map[Point]float64 `json:"rates"`
 	// SlowSeconds is the longest time that a slow point waits; 0 means 2 s. A late
 	// call arrives LateFactor times as late at the latest.
@@ -34,9 +37,12 @@ func (p Plan) Validate() error {
 	for _, point := range slices.Sorted(maps.Keys(p.Rates)) {
 		rate := p.Rates[point]
 		info, known := Lookup(point)
+		_, scope := point.cut()
 		switch {
 		case !known:
 			errs = append(errs, fmt.Errorf("there is no fault %q", point))
+		case strings.Contains(string(point), "@") && (scope == "" || !info.Point.scoped()):
+			errs = append(errs, fmt.Errorf("%s: name a function, of a fault between the workflow and its backends", point))
 		case info.Lasts && rate != 0:
 			errs = append(errs, fmt.Errorf("%s: it lasts, and comes in bursts alone", point))
 		case info.Act && !(rate >= 0 && rate <= maxActs):
@@ -53,6 +59,24 @@ func (p Plan) Validate() error {
 	}
 	for _, b := range p.Bursts {
 		errs = append(errs, b.validate())
+	}
+	return errors.Join(errs...)
+}
+
+// Fits returns an error that names the functions of the plan that are not among the
+// backends' own.
+func (p Plan) Fits(functions []string) error {
+	var errs []error
+	check := func(point Point, scope string) {
+		if scope != "" && point.scoped() && !slices.Contains(functions, scope) {
+			errs = append(errs, fmt.Errorf("%s: there is no backend %q, but %s", point, scope, strings.Join(functions, ", ")))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Rates)) {
+		check(name.cut())
+	}
+	for _, b := range p.Bursts {
+		check(b.Point, b.Scope)
 	}
 	return errors.Join(errs...)
 }

@@ -1,5 +1,7 @@
 package fault
 
+import "strings"
+
 // Point names a place where the runtime can break something.
 type Point string
 
@@ -36,15 +38,16 @@ const (
 	CosmosAway        Point = "cosmos.away"        // 503 to everything
 	CosmosPartition   Point = "cosmos.partition"   // 503 about some partition keys: to everything, or to writes
 
-	// Calls to the functions of the backends, between the workflow and them.
+	// Calls to the functions of the backends, between the workflow and them. A scope
+	// is a function.
 	BackendError       Point = "backend.error"       // 503, nothing done
 	BackendSlow        Point = "backend.slow"        // a call waits
 	BackendReset       Point = "backend.reset"       // the connection is cut, nothing done
 	BackendAnswerLost  Point = "backend.answerlost"  // done, the connection cut instead of the answer
 	BackendLate        Point = "backend.late"        // the connection is cut, and the call arrives later
-	BackendAway        Point = "backend.away"        // half of the calls are answered 503, half are cut; a scope is a function
-	BackendForbidden   Point = "backend.forbidden"   // 403 by the platform, a page; a scope is a function
-	BackendNotFound    Point = "backend.notfound"    // 404 by the platform, a page; a scope is a function
+	BackendAway        Point = "backend.away"        // half of the calls are answered 503, half are cut
+	BackendForbidden   Point = "backend.forbidden"   // 403 by the platform, a page
+	BackendNotFound    Point = "backend.notfound"    // 404 by the platform, a page
 	BackendUndoRefused Point = "backend.undorefused" // every DELETE for a transaction is answered 409, for good
 
 	// Services that aren't the app's own.
@@ -121,8 +124,27 @@ var Points = []Info{
 	{HostTwoOwners, "a host goes on with partitions that others have taken over", true, true, 0},
 }
 
-// Lookup returns what a point is.
+// Of returns the point as a plan's rates name it for one of several alone, such as
+// backend.away@Packages for a function; "" is all of them.
+func (p Point) Of(scope string) Point {
+	if scope == "" {
+		return p
+	}
+	return p + "@" + Point(scope)
+}
+
+// cut returns the point and the one of several that Of has named.
+func (p Point) cut() (of Point, scope string) {
+	name, scope, _ := strings.Cut(string(p), "@")
+	return Point(name), scope
+}
+
+// scoped reports whether there are several of the point: a backend's functions.
+func (p Point) scoped() bool { return group(p) == "backend" && p != BackendUndoRefused }
+
+// Lookup returns what a point is, also that of one of several.
 func Lookup(p Point) (Info, bool) {
+	p, _ = p.cut()
 	for _, info := range Points {
 		if info.Point == p {
 			return info, true

@@ -37,7 +37,7 @@ func (h *Host) breakable(f *config.Function, next httpServe) httpServe {
 			return
 		}
 		if !h.outage(w, f.Name) {
-			h.breakCall(w, r, params, next)
+			h.breakCall(w, r, params, f.Name, next)
 		}
 	}
 }
@@ -79,7 +79,7 @@ var platformPages = []struct {
 
 // breakCall passes one call on, or breaks it: by one fault, or, where it is a
 // slow one, by one after the wait.
-func (h *Host) breakCall(w http.ResponseWriter, r *http.Request, params map[string]string, next httpServe) {
+func (h *Host) breakCall(w http.ResponseWriter, r *http.Request, params map[string]string, function string, next httpServe) {
 	faults := h.cfg.Faults
 	if r.Method == http.MethodDelete && faults.HitKey(fault.BackendUndoRefused, r.Header.Get(headerTransaction)) {
 		// For good, as a backend says it itself: with a problem document of its
@@ -87,24 +87,24 @@ func (h *Host) breakCall(w http.ResponseWriter, r *http.Request, params map[stri
 		problem.Write(w, r, *problem.New(problem.Conflict, "fault injection: the undo is refused"))
 		return
 	}
-	if wait := faults.Wait(fault.BackendSlow); wait > 0 && !sleep(r.Context(), wait) {
+	if wait := faults.WaitIn(fault.BackendSlow, function); wait > 0 && !sleep(r.Context(), wait) {
 		cutConnection()
 	}
-	if faults.Hit(fault.BackendError) {
+	if faults.HitIn(fault.BackendError, function) {
 		fail(w, http.StatusServiceUnavailable, "fault injection: the backend is not available")
 		return
 	}
-	if faults.Hit(fault.BackendReset) {
+	if faults.HitIn(fault.BackendReset, function) {
 		cutConnection()
 	}
 	// A call that only reads can't come too late.
 	if r.Method != http.MethodGet {
-		if wait := faults.Wait(fault.BackendLate); wait > 0 {
+		if wait := faults.WaitIn(fault.BackendLate, function); wait > 0 {
 			h.deliverLate(r, params, wait, next)
 			cutConnection()
 		}
 	}
-	if faults.Hit(fault.BackendAnswerLost) {
+	if faults.HitIn(fault.BackendAnswerLost, function) {
 		next(&lostAnswer{header: http.Header{}}, r, params)
 		cutConnection()
 	}

@@ -97,11 +97,15 @@ func TestFaultsOfBackendCalls(t *testing.T) {
 		status int
 		done   bool
 	}{
-		fault.BackendError:       {http.StatusServiceUnavailable, false},
-		fault.BackendReset:       {0, false},
-		fault.BackendAnswerLost:  {0, true},
-		fault.BackendSlow:        {http.StatusNoContent, true},
-		fault.BackendUndoRefused: {http.StatusNoContent, true}, // a PUT is no undo
+		fault.BackendError:                {http.StatusServiceUnavailable, false},
+		fault.BackendReset:                {0, false},
+		fault.BackendAnswerLost:           {0, true},
+		fault.BackendSlow:                 {http.StatusNoContent, true},
+		fault.BackendAway.Of("Packages"):  {http.StatusServiceUnavailable, false},
+		fault.BackendError.Of("Packages"): {http.StatusServiceUnavailable, false},
+		fault.BackendReset.Of("Packages"): {0, false},
+		fault.BackendReset.Of("Accounts"): {http.StatusNoContent, true},
+		fault.BackendUndoRefused:          {http.StatusNoContent, true}, // a PUT is no undo
 	} {
 		t.Run(string(point), func(t *testing.T) {
 			b.plan(t, point, time.Millisecond)

@@ -148,7 +148,7 @@ func (i *Instance) newHost() (*host.Host, error) {
 			ScriptRoot: i.c.App, Settings: i.env.all(), SettingsFile: i.c.SettingsFile, Listener: listener,
 			Checkpoints: checkpoints, Timers: timers,
 			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,
-			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Crashes: i.c.Crashes, Backends: backendFunctions(false),
+			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Crashes: i.c.Crashes, Backends: BackendFunctions(false),
 		})
 		if err == nil {
 			return h, nil

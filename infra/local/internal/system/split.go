@@ -36,9 +36,9 @@ func backendURLs() []string {
 	return names
 }
 
-// backendFunctions returns the functions of the backends: those that the workflow
+// BackendFunctions returns the functions of the backends: those that the workflow
 // alone may call, or all.
-func backendFunctions(all bool) []string {
+func BackendFunctions(all bool) []string {
 	var names []string
 	for _, backend := range chosen.Business().Backends {
 		for _, f := range backend.Functions {
@@ -90,7 +90,7 @@ func splitFunctions(folder string) (workflow, backends []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("split the app in %s: %w", folder, err)
 	}
-	ofBackends := backendFunctions(true)
+	ofBackends := BackendFunctions(true)
 	for _, file := range files {
 		switch name := filepath.Base(filepath.Dir(file)); {
 		case slices.Contains(ofBoth, name):
