@@ -20,6 +20,7 @@ import (
 type baselineFlags struct {
 	kind, endpoints, resource, to, steps, body, answers string
 	mock                                                baseline.Mock
+	calls                                               bool
 }
 
 func (f *baselineFlags) define(flags *flag.FlagSet) {
@@ -32,6 +33,7 @@ func (f *baselineFlags) define(flags *flag.FlagSet) {
 	flags.DurationVar(&f.mock.Latency, "latency", 0, "mock: how long a call takes")
 	flags.DurationVar(&f.mock.Tail, "tail", 0, "mock: how long a slow call takes")
 	flags.Float64Var(&f.mock.Share, "share", 0, "mock: the part of the calls that take -tail, 0 to 1")
+	flags.BoolVar(&f.calls, "calls", false, "mock: remember the calls, and tell at /calls how many came again")
 	flags.StringVar(&f.answers, "answers", "{}", "mock: what calls are answered with, as JSON by step")
 }
 
@@ -43,6 +45,9 @@ func (f *baselineFlags) handler() (http.Handler, error) {
 	case "proxy":
 		return baseline.Proxy(f.to)
 	case "mock":
+		if f.calls {
+			f.mock.Calls = baseline.NewCalls()
+		}
 		return f.mock, json.Unmarshal([]byte(f.answers), &f.mock.Answers)
 	case "loop":
 		return baseline.NewLoop(f.to, strings.Split(f.steps, ","), []byte(f.body)), nil

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +26,10 @@ type benchFlags struct {
 	seed               uint64
 	json               bool
 	markdown, profiles string
+	svg                string
 	hub                hubFlags
+	everything         bool
+	backends, numbers  string // lists
 }
 
 func (f *benchFlags) define(flags *flag.FlagSet) {
@@ -45,6 +49,11 @@ func (f *benchFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.Dir, "dir", "", "`folder` to work in (default .build/bench)")
 	flags.StringVar(&f.markdown, "markdown", "", "`file` for the tables, too, with machine and commit; it is written anew after each scenario")
 	flags.StringVar(&f.profiles, "profile", "", "`folder` for profiles of runtime and handler, of each measured round: for go tool pprof")
+	flags.Float64Var(&c.Compare.Rate, "rate", 100, "compare, checkpoints: requests a second at which latencies are measured, for as long as -for says, 1 to 10000")
+	flags.StringVar(&f.backends, "backends", "5ms,50ms,tail", "compare: `list` of how mock backends behave; tail takes 5 ms, but one call of a hundred 2 s")
+	flags.StringVar(&f.numbers, "hubs", "4", "compare: `list` of numbers of partitions")
+	flags.BoolVar(&f.everything, "all", false, "compare: all of -backends with -hubs 1,4,32")
+	flags.StringVar(&f.svg, "svg", "", "compare: `file` for a picture of the latencies")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one object a line")
 }
 
@@ -60,12 +69,44 @@ func (f *benchFlags) check() error {
 	case min(c.For, c.Spike, c.Soak, c.Settle) < 100*time.Millisecond || min(c.Latency, c.Tail) < 0:
 		return &usageError{"bench: a time is too short: use 100ms and more"}
 	}
+	if err := f.checkCompare(); err != nil {
+		return err
+	}
 	return f.hub.check("bench")
+}
+
+// checkCompare reads the lists of the scenario compare.
+func (f *benchFlags) checkCompare() error {
+	c := &f.config.Compare
+	if c.Rate < 1 || c.Rate > 10_000 {
+		return &usageError{fmt.Sprintf("bench: -rate %v: use 1 to 10000", c.Rate)}
+	}
+	if f.everything {
+		*c = bench.Everything(c.Rate)
+		return nil
+	}
+	c.Backends, c.Partitions = strings.Split(f.backends, ","), nil
+	for _, name := range c.Backends {
+		if bench.Backends[name] == nil {
+			return &usageError{fmt.Sprintf("bench: -backends: unknown %q: use %s", name, strings.Join(bench.Everything(0).Backends, ", "))}
+		}
+	}
+	for text := range strings.SplitSeq(f.numbers, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return &usageError{fmt.Sprintf("bench: -hubs: %q is no number", text)}
+		}
+		if err := (&hubFlags{n}).check("bench"); err != nil {
+			return err
+		}
+		c.Partitions = append(c.Partitions, n)
+	}
+	return nil
 }
 
 // benchIntro is how the help begins.
 func benchIntro() string {
-	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak and backlog), or some of:\n\n"
+	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak, backlog, compare and checkpoints), or some of:\n\n"
 	for _, s := range bench.Scenarios() {
 		text += fmt.Sprintf("  %-9s %s\n", s[0], s[1])
 	}
@@ -132,8 +173,8 @@ func (f *benchFlags) measure(ctx context.Context, d *display, names []string) (o
 
 // write writes what has been measured so far into the file of -markdown.
 func (f *benchFlags) write(ctx context.Context, begun time.Time, names []string, outcomes []*bench.Outcome) error {
-	if f.markdown == "" {
-		return nil
+	if err := f.draw(outcomes); err != nil || f.markdown == "" {
+		return err
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "`bench %s -rounds %d -for %v -backlog %d -spike %v`, %s: %d cores, %s %s/%s, %s; %d of %d scenarios in %.0f min.\n",
@@ -143,6 +184,18 @@ func (f *benchFlags) write(ctx context.Context, begun time.Time, names []string,
 		return err
 	}
 	return os.WriteFile(f.markdown, b.Bytes(), 0o644)
+}
+
+// draw writes the picture of -svg.
+func (f *benchFlags) draw(outcomes []*bench.Outcome) error {
+	if f.svg == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := bench.WriteSVG(&b, outcomes); err != nil {
+		return err
+	}
+	return os.WriteFile(f.svg, b.Bytes(), 0o644)
 }
 
 // commit names what is measured: go run records no commit in what it builds.

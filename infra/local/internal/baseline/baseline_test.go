@@ -140,3 +140,20 @@ func TestLoop(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 }
+
+// Ensure that a mock that remembers tells which changes were asked for again.
+func TestMockTellsOfCallsAgain(t *testing.T) {
+	m := Mock{Calls: NewCalls()}
+	call := func(method, path string) string {
+		w := httptest.NewRecorder()
+		m.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader("{}")))
+		return w.Body.String()
+	}
+	for _, c := range []string{"PUT /stock/7", "PUT /stock/7", "DELETE /stock/7", "PUT /stock/8", "GET /stock/7", "GET /stock/7", "PUT /stock/7"} {
+		method, path, _ := strings.Cut(c, " ")
+		call(method, path)
+	}
+	if got := call("GET", "/calls"); got != `{"different":3,"again":2}`+"\n" {
+		t.Errorf("%s", got)
+	}
+}

@@ -28,6 +28,9 @@ type Config struct {
 	// Latency is how long a mock backend takes. In the scenario tail one call of a
 	// hundred takes Tail.
 	Latency, Tail time.Duration
+	// Compare is for the scenario compare, whose latencies are measured for as long as
+	// For says.
+	Compare Comparing
 	// Spike and Soak are how long these are, and Settle is how long the longest
 	// backlog may take.
 	Spike, Soak, Settle time.Duration
@@ -41,6 +44,8 @@ type Outcome struct {
 	Comparisons []Comparison   `json:"comparisons,omitempty"`
 	Loads       []*load.Report `json:"loads,omitempty"`
 	Memory      []Memory       `json:"memory,omitempty"`
+	Ways        []Way          `json:"ways,omitempty"`
+	Trades      []Trade        `json:"trades,omitempty"`
 	Checks      []Check        `json:"checks,omitempty"`
 }
 
@@ -69,6 +74,8 @@ var scenarios = []scenario{
 	{"spike", "ten seconds at five times the completion rate", (*bench).spike},
 	{"overload", "ten seconds at one and a half times what can be accepted", (*bench).overload},
 	{"soak", "half of what can be completed, for a long time", (*bench).soak},
+	{"compare", "the same work with SCHEDULER queue, stream and batch", (*bench).ways},
+	{"checkpoints", "the trade of batchCheckpointFrequency: writes against events read again", (*bench).checkpoints},
 	{"backlog", "memory: accepted with Schedule off, started again, then drained", (*bench).backlog},
 }
 
@@ -81,7 +88,7 @@ func Scenarios() (all [][2]string) {
 }
 
 // long are the scenarios that All leaves out.
-var long = []string{"soak", "backlog"}
+var long = []string{"soak", "backlog", "compare", "checkpoints"}
 
 // All are the names of all scenarios but the long ones.
 func All() (names []string) {

@@ -218,26 +218,35 @@ func (s *stream) lost(ctx context.Context, o *Outcome, ids []string) error {
 
 // open returns how many transactions are not in a final state.
 func (s *stream) open(ctx context.Context, ids []string) (int, error) {
-	var next, open atomic.Int64
+	var open atomic.Int64
+	err := s.ask(ctx, ids, func(_ string, at load.Status) {
+		if !workflow.State(at.State).Final() {
+			open.Add(1)
+		}
+	})
+	return int(open.Load()), err
+}
+
+// ask asks how far transactions are; answers come from many goroutines at once.
+func (s *stream) ask(ctx context.Context, ids []string, answer func(id string, at load.Status)) error {
+	var next atomic.Int64
 	var mu sync.Mutex
 	var failed error
 	var asking sync.WaitGroup
 	for range clients {
 		asking.Go(func() {
 			for n := int(next.Add(1)) - 1; n < len(ids) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
-				state, err := s.client.State(ctx, ids[n])
+				at, err := s.client.Status(ctx, ids[n])
 				if err != nil {
 					mu.Lock()
 					failed = errors.Join(failed, err)
 					mu.Unlock()
 					return
 				}
-				if !workflow.State(state).Final() {
-					open.Add(1)
-				}
+				answer(ids[n], at)
 			}
 		})
 	}
 	asking.Wait()
-	return int(open.Load()), errors.Join(failed, ctx.Err())
+	return errors.Join(failed, ctx.Err())
 }

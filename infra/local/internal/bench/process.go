@@ -14,6 +14,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/meter"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
 	"github.com/fabrikam/drone-delivery/infra/local/profile"
 )
@@ -22,6 +23,7 @@ import (
 type Process struct {
 	*tree.Tree
 	URL    string
+	at     system.Endpoints
 	output io.Closer
 }
 
@@ -38,28 +40,44 @@ type Starter struct {
 }
 
 // Serve starts the local runtime with fresh state, and waits until it serves. The
-// settings are the app's.
-func (s Starter) Serve(ctx context.Context, settings map[string]string) (*Process, error) {
+// settings are the app's; flags are further ones of serve.
+func (s Starter) Serve(ctx context.Context, settings map[string]string, flags ...string) (*Process, error) {
 	if err := os.RemoveAll(s.data()); err != nil {
 		return nil, err
 	}
-	return s.Resume(ctx, settings)
+	return s.Resume(ctx, settings, flags...)
 }
 
 func (s Starter) data() string { return filepath.Join(s.Dir, "data") }
 
 // Resume is Serve with the state that an earlier one has left.
-func (s Starter) Resume(ctx context.Context, settings map[string]string) (*Process, error) {
+func (s Starter) Resume(ctx context.Context, settings map[string]string, flags ...string) (*Process, error) {
 	args := []string{"serve", "-app", s.App, "-data", s.data(), "-http", "127.0.0.1:0", "-amqp", "127.0.0.1:0", "-cosmos", "127.0.0.1:0",
 		"-partitions", strconv.Itoa(s.Partitions)}
-	var env []string
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		env = append(env, name+"="+settings[name])
-	}
+	args = append(args, flags...)
+	env := environ(settings)
 	if s.Profiles != "" {
 		env = append(env, profile.Variable+"="+s.Profiles)
 	}
 	return s.start(ctx, "serve", args, env, filepath.Join(filepath.Dir(s.App), "local", "endpoints.json"))
+}
+
+// environ are settings as the environment of a process has them.
+func environ(settings map[string]string) (env []string) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		env = append(env, name+"="+settings[name])
+	}
+	return env
+}
+
+// Further starts another instance of a served app, which nobody replaces when it ends,
+// and does not wait until it serves.
+func (s Starter) Further(served *Process, settings map[string]string, flags ...string) (*Process, error) {
+	set := maps.Clone(settings)
+	maps.Copy(set, served.at.Settings())
+	set["PROMETHEUS_METRICS"] = "true"
+	args := []string{"host", "-app", s.App, "-http", "127.0.0.1:0", "-name", "further", "-state", served.at.CosmosDB}
+	return s.launch("further", append(args, flags...), environ(set), filepath.Join(s.Dir, "further.json"))
 }
 
 // Baseline starts a server of package baseline, and waits until it serves.
@@ -76,6 +94,20 @@ const startLimit = 10 * time.Minute
 const stopGrace = 15 * time.Second
 
 func (s Starter) start(ctx context.Context, name string, args, env []string, endpoints string) (*Process, error) {
+	p, err := s.launch(name, args, env, endpoints)
+	if err != nil {
+		return nil, err
+	}
+	at, err := p.Serving(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w; see %s.txt", name, err, filepath.Join(s.Dir, name)), p.Close())
+	}
+	p.URL, p.at = "http://"+at.HTTP, at
+	return p, nil
+}
+
+// launch starts a process and does not wait until it serves.
+func (s Starter) launch(name string, args, env []string, endpoints string) (*Process, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -89,11 +121,6 @@ func (s Starter) start(ctx context.Context, name string, args, env []string, end
 	if err := p.Launch(); err != nil {
 		return nil, errors.Join(err, output.Close())
 	}
-	at, err := p.Serving(ctx)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w; see %s", name, err, output.Name()), p.Close())
-	}
-	p.URL = "http://" + at.HTTP
 	return p, nil
 }
 

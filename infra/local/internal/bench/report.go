@@ -14,6 +14,8 @@ func WriteMarkdown(w io.Writer, outcomes []*Outcome) error {
 	tables := table("scenario | ratio | min | median | max | compares", ratios(outcomes)) +
 		table("scenario | side | a second | CPU ms each | cores busy | with others", efforts(outcomes)) +
 		table("scenario | stage | transactions | s | runtime MB | at most | handler MB | at most", memory(outcomes)) +
+		table(wayColumns, wayRows(outcomes)) +
+		table(tradeColumns, tradeRows(outcomes)) +
 		table("scenario | check | target | measured | ", checks(outcomes))
 	if _, err := io.WriteString(w, tables); err != nil {
 		return err

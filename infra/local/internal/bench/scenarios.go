@@ -267,21 +267,27 @@ func watching(ctx context.Context, app *Process, enough func(load.Counts) bool) 
 
 // loop has a bare loop run and returns how many transactions it has done.
 func (b *bench) loop(ctx context.Context, loop *Process) (int, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, loop.URL+"/?for="+b.For.String(), nil)
+	var done baseline.Done
+	err := ask(ctx, http.MethodPost, loop.URL+"/?for="+b.For.String(), &done)
+	return done.Done, err
+}
+
+// ask calls a server of a baseline and reads its answer.
+func ask(ctx context.Context, method, url string, answer any) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		return 0, errors.Join(fmt.Errorf("the loop: status %d: %s", resp.StatusCode, answer), err)
+		return errors.Join(fmt.Errorf("%s: status %d: %s", url, resp.StatusCode, text), err)
 	}
-	var done baseline.Done
-	return done.Done, json.Unmarshal(answer, &done)
+	return json.Unmarshal(text, answer)
 }
 
 // closing ends a process; its error joins the one of the scenario.

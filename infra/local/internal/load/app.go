@@ -30,6 +30,11 @@ type Counts struct {
 	Invocations map[string]float64 `json:"invocations"` // by function
 	Operations  map[string]float64 `json:"operations"`  // on Cosmos DB, by container
 	Units       map[string]float64 `json:"units"`       // RU that they cost, by container
+	// Sent and Taken are messages of Service Bus, EventsTaken those of the hub: what
+	// invocations were for that have ended.
+	Sent        float64 `json:"sent"`
+	Taken       float64 `json:"taken"`
+	EventsTaken float64 `json:"eventsTaken"`
 }
 
 // Backlog is how many transactions are accepted and not at their end.
@@ -41,6 +46,7 @@ func (c Counts) Since(before Counts) Counts {
 		Accepted: c.Accepted - before.Accepted, Ended: c.Ended - before.Ended,
 		Invocations: since(c.Invocations, before.Invocations),
 		Operations:  since(c.Operations, before.Operations), Units: since(c.Units, before.Units),
+		Sent: c.Sent - before.Sent, Taken: c.Taken - before.Taken, EventsTaken: c.EventsTaken - before.EventsTaken,
 	}
 }
 
@@ -57,10 +63,18 @@ func since(now, before map[string]float64) map[string]float64 {
 // ErrNoMetrics is returned for an app that shows no metrics.
 var ErrNoMetrics = errors.New("the app shows no metrics")
 
+// serviceBus is the system's name in OpenTelemetry's conventions.
+const serviceBus = "servicebus"
+
 // Scrape reads the metrics of the handler behind a URL such as
 // http://127.0.0.1:7071.
 func Scrape(ctx context.Context, app string) (Counts, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, app+"/api/metrics", nil)
+	return ScrapePage(ctx, app+"/api/metrics")
+}
+
+// ScrapePage reads the metrics on a page.
+func ScrapePage(ctx context.Context, page string) (Counts, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
 		return Counts{}, err
 	}
@@ -94,6 +108,12 @@ func counts(families map[string]*dto.MetricFamily) Counts {
 				c.Ended += float64(m.GetHistogram().GetSampleCount())
 			case name == "faas_invocations_total" || name == "faas_errors_total":
 				c.Invocations[label(m, "faas_name")] += value
+			case name == "messaging_client_sent_messages_total" && label(m, "messaging_system") == serviceBus:
+				c.Sent += value
+			case name == "messaging_client_consumed_messages_total" && label(m, "messaging_system") == serviceBus:
+				c.Taken += value
+			case name == "messaging_client_consumed_messages_total":
+				c.EventsTaken += value
 			case strings.HasSuffix(name, "_cosmosdb_operations_total"):
 				c.Operations[label(m, "container")] += value
 			case strings.HasSuffix(name, "_cosmosdb_request_charge_total"):

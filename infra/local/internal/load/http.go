@@ -58,20 +58,25 @@ func (c *Client) Send(ctx context.Context, n int) Answer {
 	}
 }
 
-// State returns the state of a transaction that was accepted.
-func (c *Client) State(ctx context.Context, id string) (string, error) {
+// Status is how far a transaction is.
+type Status struct {
+	State   string    `json:"state"`
+	EndedAt time.Time `json:"endedAt"` // zero while it has not ended
+}
+
+// Status returns how far a transaction is that was accepted.
+func (c *Client) Status(ctx context.Context, id string) (view Status, err error) {
 	status, _, body, err := c.do(ctx, http.MethodGet, c.url+"/"+id, nil)
 	if err != nil {
-		return "", err
+		return view, err
 	}
-	var view struct{ State string }
 	if status != http.StatusOK {
-		return "", fmt.Errorf("ask for transaction %s: status %d: %s", id, status, body)
+		return view, fmt.Errorf("ask for transaction %s: status %d: %s", id, status, body)
 	}
 	if err := json.Unmarshal(body, &view); err != nil {
-		return "", fmt.Errorf("ask for transaction %s: read the answer %q: %w", id, body, err)
+		return view, fmt.Errorf("ask for transaction %s: read the answer %q: %w", id, body, err)
 	}
-	return view.State, nil
+	return view, nil
 }
 
 // maxAnswer bounds what is read of an answer, in bytes.

@@ -75,10 +75,10 @@ func TestStateOfATransaction(t *testing.T) {
 	defer server.Close()
 	client := NewClient(server.URL+"/api/things", 1, nil, nil)
 	defer client.Close()
-	if state, err := client.State(t.Context(), "t-1"); state != "Completed" || err != nil {
-		t.Errorf("%s, %v", state, err)
+	if at, err := client.Status(t.Context(), "t-1"); at.State != "Completed" || err != nil {
+		t.Errorf("%+v, %v", at, err)
 	}
-	if _, err := client.State(t.Context(), "t-2"); err == nil || !strings.Contains(err.Error(), "t-2: status 404") {
+	if _, err := client.Status(t.Context(), "t-2"); err == nil || !strings.Contains(err.Error(), "t-2: status 404") {
 		t.Errorf("%v", err)
 	}
 }

@@ -34,6 +34,12 @@ faas_errors_total{faas_name="Relay",faas_trigger="pubsub"} 1
 x_cosmosdb_operations_total{container="transactions"} 20
 # TYPE x_cosmosdb_request_charge_total counter
 x_cosmosdb_request_charge_total{container="transactions"} 90.5
+# TYPE messaging_client_sent_messages_total counter
+messaging_client_sent_messages_total{messaging_system="servicebus",messaging_destination_name="transactions"} 6
+messaging_client_sent_messages_total{messaging_system="eventhubs",messaging_destination_name="requests"} 7
+# TYPE messaging_client_consumed_messages_total counter
+messaging_client_consumed_messages_total{messaging_system="servicebus",messaging_destination_name="transactions"} 5
+messaging_client_consumed_messages_total{messaging_system="eventhubs",messaging_destination_name="requests"} 8
 `
 
 func TestScrape(t *testing.T) {
@@ -50,14 +56,16 @@ func TestScrape(t *testing.T) {
 	want := Counts{
 		Accepted: 7, Ended: 4, Invocations: map[string]float64{"Relay": 4},
 		Operations: map[string]float64{"transactions": 20}, Units: map[string]float64{"transactions": 90.5},
+		Sent: 6, Taken: 5, EventsTaken: 8,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	before := Counts{Accepted: 5, Ended: 4, Units: map[string]float64{"transactions": 90}}
+	before := Counts{Accepted: 5, Ended: 4, Units: map[string]float64{"transactions": 90}, Sent: 1, Taken: 2, EventsTaken: 3}
 	want = Counts{
 		Accepted: 2, Invocations: map[string]float64{"Relay": 4},
 		Operations: map[string]float64{"transactions": 20}, Units: map[string]float64{"transactions": 0.5},
+		Sent: 5, Taken: 3, EventsTaken: 5,
 	}
 	if diff := cmp.Diff(want, got.Since(before)); diff != "" {
 		t.Error(diff)
