@@ -125,6 +125,14 @@ func (l *logFile) write(lines []byte) {
 // levelOf returns the level of a line. What is not from a logger at all, such
 // as the trace of a panic, counts as an error.
 func levelOf(line []byte) slog.Level {
+	if head, rest, ok := bytes.Cut(line, []byte(`","level":"`)); ok && len(head) < 50 && bytes.HasPrefix(head, []byte(`{"time":"`)) {
+		// One of slog's: there are many, and to read the whole of each takes longer than
+		// to write it.
+		name, _, _ := bytes.Cut(rest, []byte(`"`))
+		if level := slog.Level(0); level.UnmarshalText(name) == nil {
+			return level
+		}
+	}
 	entry := struct{ Level slog.Level }{slog.LevelError}
 	if err := json.Unmarshal(line, &entry); err != nil {
 		return slog.LevelError

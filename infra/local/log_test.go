@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"os"
@@ -57,4 +58,35 @@ func TestLogsInOneFolder(t *testing.T) {
 	}
 	first.close()
 	third.close()
+}
+
+// Ensure that the level is found in lines of slog and of others, and that what is no
+// logger's, or was cut off, counts as an error.
+func TestLevelOf(t *testing.T) {
+	var line strings.Builder
+	slog.New(slog.NewJSONHandler(&line, nil)).Warn("text", "level", "INFO")
+	for text, want := range map[string]slog.Level{
+		line.String():                           slog.LevelWarn,
+		`{"level":"INFO","msg":"of another"}`:    slog.LevelInfo,
+		`{"time":"10:00","level":"DEBUG-2"}`:     slog.LevelDebug - 2,
+		`{"time":"10:00","level":"none"}`:        slog.LevelError,
+		`panic: {"time":"10:00","level":"INFO"}`: slog.LevelError,
+		`{"time":"10:00"`:                        slog.LevelError,
+	} {
+		if got := levelOf([]byte(text)); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func BenchmarkLevelOf(b *testing.B) {
+	var line bytes.Buffer
+	slog.New(slog.NewJSONHandler(&line, nil)).Info("transaction changed its state", "transaction.id", "d0-1-3f2a", "operation.id",
+		"0199", "state", "Completed", "from", "Running", "cause", "", "reason", "", "function", "Schedule")
+	b.ReportAllocs()
+	for b.Loop() {
+		if levelOf(line.Bytes()) != slog.LevelInfo {
+			b.Fatal(line.String())
+		}
+	}
 }

@@ -22,7 +22,6 @@ func ConsoleLevel(line string, stderr bool) slog.Level {
 // consoleLine passes a console line on. Lines with the prefixes of the host's
 // system and tooling logs go to the host's own log.
 func (h *Host) consoleLine(line string, stderr bool) {
-	lower := strings.ToLower(line)
 	if text, ok := cutPrefixFold(line, "LanguageWorkerConsoleLog"); ok {
 		h.cfg.Logger.Log(context.Background(), ConsoleLevel(text, stderr), text, "category", "Host.SystemLog")
 		return
@@ -31,7 +30,7 @@ func (h *Host) consoleLine(line string, stderr bool) {
 		h.cfg.Logger.Debug(text, "category", "Host.ToolingLog")
 		return
 	}
-	if stderr && (strings.Contains(lower, "address already in use") || strings.Contains(lower, "eaddrinuse")) {
+	if stderr && portTaken(strings.ToLower(line)) {
 		line = "Port is already in use: " + line
 	}
 	if h.cfg.HandlerLog != nil {
@@ -39,6 +38,10 @@ func (h *Host) consoleLine(line string, stderr bool) {
 		return
 	}
 	h.cfg.Logger.Log(context.Background(), ConsoleLevel(line, stderr), line, "category", "Host.Function.Console")
+}
+
+func portTaken(lower string) bool {
+	return strings.Contains(lower, "address already in use") || strings.Contains(lower, "eaddrinuse")
 }
 
 func cutPrefixFold(s, prefix string) (string, bool) {
