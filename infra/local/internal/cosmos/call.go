@@ -80,15 +80,16 @@ func activityOf(h http.Header) string {
 	return uuid.NewString()
 }
 
-// A response is an answer before it is written.
+// A response is an answer before it is written. The service writes the names of its
+// headers in lower case, and .NET's SDK looks for them so.
 type response struct {
 	status int
-	header http.Header
+	header map[string]string
 	body   []byte
 }
 
 func newResponse(status int, body []byte) *response {
-	return &response{status: status, header: make(http.Header), body: body}
+	return &response{status: status, header: make(map[string]string, 12), body: body}
 }
 
 // resourceResponse answers with a resource and its tag.
@@ -97,7 +98,7 @@ func resourceResponse(status int, v sql.Value, charge float64) *response {
 }
 
 func (r *response) set(name, value string) *response {
-	r.header.Set(name, value)
+	r.header[name] = value
 	return r
 }
 
@@ -121,14 +122,13 @@ func (r *response) write(w http.ResponseWriter, c *call, took time.Duration) err
 	r.set("x-ms-gatewayversion", "version=2.14.0")
 	r.set("x-ms-serviceversion", "version=2.14.0.0")
 	r.set("x-ms-request-duration-ms", strconv.FormatFloat(took.Seconds()*1000, 'f', 3, 64))
-	if r.header.Get("x-ms-request-charge") == "" {
+	if r.header["x-ms-request-charge"] == "" {
 		r.set("x-ms-request-charge", "1")
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store, no-cache")
-	// The service writes its headers in lower case, and .NET's SDK looks for them so.
-	for name, values := range r.header {
-		h[strings.ToLower(name)] = values
+	for name, value := range r.header {
+		h[name] = []string{value}
 	}
 	if len(r.body) > 0 {
 		h.Set("Content-Type", "application/json")
