@@ -213,7 +213,7 @@ func outageExchanges(t *testing.T, c *contract) {
 		"putDelivery": way + `"ownerId":"o","packageId":"p","droneId":"d","pickupTime":` + at + `,"deliverBy":` + at +
 			`,"departAt":` + at + `,"pickupAt":` + at + `,"arriveAt":` + at + `}`,
 		"postConfirmation": confirmationBody, "postRequestConfirmation": confirmationBody, "postNotice": `{"sms":"1"}`,
-		"retryTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody,
+		"retryTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody, "replayPartition": replayBody,
 	}
 	queries := map[string]string{
 		"listPackages": "?ownerId=o", "listDeliveries": "?ownerId=o", "listDrones": "?zone=zone-000", "summarizePackages": "?year=2026&month=5",

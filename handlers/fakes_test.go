@@ -33,6 +33,9 @@ func (h *hub) Partitions(context.Context) ([]string, error) { return []string{"0
 
 // Hub returns a hub that was never recreated.
 func (h *hub) Hub(ctx context.Context) (relay.Hub, error) {
+	if h.down.Load() {
+		return relay.Hub{}, failure.New(failure.Transient, "read hub", "", errors.New("connection refused"))
+	}
 	partitions, err := h.Partitions(ctx)
 	return relay.Hub{CreatedAt: time.Unix(1_700_000_000, 0), Partitions: partitions}, err
 }
@@ -91,6 +94,16 @@ func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]relay
 		}
 	}
 	return events, nil
+}
+
+// Since returns the number of the first of those that was taken at that time.
+func (h *hub) Since(_ context.Context, _ string, at time.Time) (int64, error) {
+	for _, e := range h.skipped {
+		if !e.EnqueuedAt.Before(at) {
+			return e.SequenceNumber, nil
+		}
+	}
+	return 0, nil
 }
 
 // Claims returns that somebody reads partition 0.

@@ -25,19 +25,20 @@ func (a *App) operationsEndpoints() []endpoint {
 	const transaction, entry = transactions + "/{id}", entries + "/{source}/{id}"
 	s := a.services.operate
 	onTransaction := func(act func(context.Context, string, operate.Actor) (operate.Acted, error), read func([]byte) (operate.Actor, error)) http.Handler {
-		return a.acting(func(ctx context.Context, r *http.Request, by operate.Actor) (any, error) {
+		return acting(a, read, func(ctx context.Context, r *http.Request, by operate.Actor) (acted operate.Acted, err error) {
 			id, err := knownID(r, "id")
 			if err != nil {
-				return nil, err
+				return acted, err
 			}
+			by.Principal = callerOf(r)
 			return act(ctx, id, by)
-		}, read)
+		})
 	}
 	onEntry := func(act func(ctx context.Context, source, id string, by operate.Actor) (operate.EntryActed, error)) http.Handler {
-		return a.acting(func(ctx context.Context, r *http.Request, by operate.Actor) (any, error) {
-			vars := mux.Vars(r)
-			return act(ctx, vars["source"], vars["id"], by)
-		}, operate.ReadWhy)
+		return acting(a, operate.ReadWhy, func(ctx context.Context, r *http.Request, by operate.Actor) (operate.EntryActed, error) {
+			by.Principal = callerOf(r)
+			return act(ctx, mux.Vars(r)["source"], mux.Vars(r)["id"], by)
+		})
 	}
 	return []endpoint{
 		{http.MethodGet, transactions, pages(a, a.listTransactions)},
@@ -49,6 +50,7 @@ func (a *App) operationsEndpoints() []endpoint {
 		{http.MethodPost, entry + "/" + string(quarantine.ActRedrive), onEntry(s.Redrive)},
 		{http.MethodPost, entry + "/" + string(quarantine.ActDrop), onEntry(s.Drop)},
 		{http.MethodGet, operationsPath + "/partitions", pages(a, a.listPartitions)},
+		{http.MethodPost, operationsPath + "/replay", acting(a, relay.ReadAgain, a.replay)},
 	}
 }
 
@@ -84,13 +86,17 @@ func (a *App) listEntries(r *http.Request) ([]quarantine.Entry, string, error) {
 }
 
 func (a *App) showEntry(r *http.Request) (quarantine.Entry, error) {
-	vars := mux.Vars(r)
-	return a.services.operate.Entry(r.Context(), vars["source"], vars["id"])
+	return a.services.operate.Entry(r.Context(), mux.Vars(r)["source"], mux.Vars(r)["id"])
 }
 
 func (a *App) listPartitions(r *http.Request) ([]relay.Partition, string, error) {
 	list, err := a.services.relay.Partitions(r.Context())
 	return list, "", err
+}
+
+func (a *App) replay(ctx context.Context, r *http.Request, again relay.Again) (relay.Replayed, error) {
+	again.By = callerOf(r)
+	return a.services.relay.Replay(ctx, again)
 }
 
 // fresh answers 200 with what read returns.
@@ -114,20 +120,19 @@ func pages[T any](a *App, list func(*http.Request) (page []T, next string, err e
 
 // acting answers 200 with what has become of an act. An act that was begun is
 // ended, whether its operator still waits for the answer or not.
-func (a *App) acting(act func(ctx context.Context, r *http.Request, by operate.Actor) (any, error), read func([]byte) (operate.Actor, error)) http.Handler {
+func acting[B, R any](a *App, read func(body []byte) (B, error), act func(ctx context.Context, r *http.Request, b B) (R, error)) http.Handler {
 	return a.answering(func(w http.ResponseWriter, r *http.Request) error {
 		body, p := problem.ReadBody(w, r, engine.MaxBody)
 		if p != nil {
 			return p
 		}
-		by, err := read(body)
+		asked, err := read(body)
 		if err != nil {
 			return err
 		}
-		by.Principal = callerOf(r)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.settings.Budgets.Invocation)
 		defer cancel()
-		acted, err := act(ctx, r, by)
+		acted, err := act(ctx, r, asked)
 		if err != nil {
 			return refusedAct(err)
 		}

@@ -305,7 +305,26 @@ func partitionExchanges(t *testing.T, c *contract) {
 	if len(list.Items) != 2 || list.Items[0].Owner != "host-1/Relay" || list.Items[0].Lag != 3 || list.Items[1].Owner != "" {
 		t.Errorf("partitions %+v", list.Items)
 	}
+	const path = "/operations/replay"
+	w.checkpoints.kept["requests.relay.0"] = relay.Checkpoint{ID: "requests.relay.0", SequenceNumber: 4}
+	c.all(w,
+		exchange{"replay", "POST", path, replayBody, nil, 200, false},
+		exchange{"replay of a part", "POST", path, `{"partition":"0","from":"3","to":3}`, nil, 200, false},
+		exchange{"replay of nothing", "POST", path, `{}`, nil, 400, false},
+		exchange{"replay from some day", "POST", path, `{"partition":"0","from":"soon"}`, nil, 400, false},
+		exchange{"replay of no partition", "POST", path, `{"partition":"2","from":"3"}`, nil, 400, true},
+		exchange{"replay from what is gone", "POST", path, `{"partition":"0","from":"1"}`, nil, 400, true},
+		exchange{"replay with too much", "POST", path, large, nil, 413, false},
+		exchange{"replay in text", "POST", path, replayBody, []string{"Content-Type", "text/plain"}, 415, false},
+	)
+	w.producer.skipped = append(w.producer.skipped[:1:1], w.producer.skipped[2:]...) // the second one expires
+	c.check(w, exchange{"replay of what expires", "POST", path, `{"partition":"0","from":"3"}`, nil, 409, true})
+	if kept := w.checkpoints.kept["requests.relay.0"]; kept.SequenceNumber != 4 {
+		t.Errorf("the position moved to %+v", kept)
+	}
 }
+
+const replayBody = `{"partition":"0","from":"2"}`
 
 // eventsOf are events of the hub with the sequence numbers from first to last.
 func eventsOf(t *testing.T, first, last int64) []relay.Event {

@@ -42,6 +42,7 @@ type opsCall struct {
 	by, why string
 	// What is listed, and how much of it.
 	state, source, reason string
+	partition, from       string // of a replay
 	max                   int
 	// tail is set for the verb that reads the hub itself, and calls no app.
 	tail *opsTail
@@ -78,6 +79,10 @@ func opsVerbs() []opsVerb {
 		{"quarantine drop", "SOURCE ID", "mark an entry as needing no action", acting, entryAct(quarantine.ActDrop)},
 		{"tail", "", "accepted requests as JSON lines, from the hub itself", defineTail, tailHub},
 		{"partitions", "", "who reads which partition of the hub, how far, and how far behind", nil, listPartitions},
+		{"replay", "", "hand events of a partition over again, up to where Relay has come", func(f *flag.FlagSet, c *opsCall) {
+			f.StringVar(&c.partition, "partition", "", "the `partition`'s number (required)")
+			f.StringVar(&c.from, "from", "", "the first event: a sequence number, or a time such as 2026-01-31T16:00:00Z (required)")
+		}, replay},
 	}
 }
 
@@ -188,6 +193,9 @@ func parseOps(c console, flags *flag.FlagSet, verb opsVerb, args []string, call 
 			}
 		}
 	}
+	if flags.Lookup("from") != nil && (call.partition == "" || call.from == "") {
+		return &usageError{flags.Name() + ": -partition and -from are required"}
+	}
 	if flags.Lookup("max") != nil && call.max < 1 {
 		return &usageError{fmt.Sprintf("%s: -max %d: use 1 or more", flags.Name(), call.max)}
 	}
@@ -239,7 +247,7 @@ func opsError(err error) error {
 	case errors.Is(err, ops.ErrNotServed):
 		return fmt.Errorf("%w; start the app with go run ./infra/local serve, or name another with -url URL", err)
 	case errors.As(err, &p):
-		return fmt.Errorf("refused: %w", p)
+		return fmt.Errorf("refused: %w", err)
 	}
 	return err
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
@@ -261,17 +263,27 @@ func TestOpsOfTheQuarantine(t *testing.T) {
 	s.ops(exitError, "quarantine", "show", "q", "q.1")
 }
 
+// partitions is what the command tells of the partitions.
+func (s *served) partitions() []relay.Partition {
+	s.t.Helper()
+	var list []relay.Partition
+	for line := range strings.Lines(s.ops(exitOK, "partitions", "-json")) {
+		var p relay.Partition
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			s.t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
 // Ensure that operators see who reads which partition, from what the host keeps.
 func TestOpsOfPartitions(t *testing.T) {
 	s := serveForOps(t)
 	s.putTooHeavy("first")
 	s.await([]string{`"checkpoint":0,"handedOver":0`}, "partitions", "-json")
 	var found int
-	for line := range strings.Lines(s.ops(exitOK, "partitions", "-json")) {
-		var p relay.Partition
-		if err := json.Unmarshal([]byte(line), &p); err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range s.partitions() {
 		if p.ConsumerGroup != "relay" || !strings.HasSuffix(p.Owner, "/Relay") || time.Since(p.RenewedAt) > time.Minute || p.Lag != 0 || p.Checkpoint != p.Last {
 			t.Errorf("partition %+v", p)
 		}
@@ -284,5 +296,61 @@ func TestOpsOfPartitions(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("%d partitions with events, want the one that has the request", found)
+	}
+}
+
+// Ensure that a replay runs what was missed, recognises what was done, and moves no
+// position.
+func TestOpsReplay(t *testing.T) {
+	s := serveForOps(t)
+	for _, id := range []string{"done", "missed"} {
+		s.put(id, 2.5)
+		s.await([]string{"transaction " + id + " is Completed"}, "show", id)
+	}
+	db, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: s.system.Endpoints().CosmosDB}, cosmosdb.Options{Database: s.system.AppSettings().Database})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	transactions := cosmosdb.NewTransactions(db)
+	before, _, err := transactions.Read(t.Context(), "done")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What became of the other one is lost, as if Relay had passed it over.
+	if err := db.Container(cosmosdb.TransactionsContainer).Delete(t.Context(), "missed", "missed"); err != nil {
+		t.Fatal(err)
+	}
+	partitions, replayed := s.partitions(), 0
+	for _, p := range partitions {
+		if p.HandedOver == nil {
+			continue
+		}
+		out := s.ops(exitOK, "replay", "-partition", p.Partition, "-from", "0")
+		if want := fmt.Sprintf("partition %s: all %d handed over again", p.Partition, *p.HandedOver+1); !strings.Contains(out, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
+		replayed++
+		for from, want := range map[string]string{"99": "/from is in the future: the latest event of the partition has sequence number", "2099-01-01T00:00:00Z": "/from is in the future"} {
+			if out := s.ops(exitError, "replay", "-partition", p.Partition, "-from", from); !strings.Contains(out, want) {
+				t.Errorf("from %s: no %q in %s", from, want, out)
+			}
+		}
+	}
+	if replayed == 0 {
+		t.Fatal("no partition has an event")
+	}
+	if out := s.ops(exitError, "replay", "-partition", "77", "-from", "0"); !strings.Contains(out, "/partition must be a partition of the hub, which has 4: 0 to 3") {
+		t.Errorf("refused with %s", out)
+	}
+	s.await([]string{"transaction missed is Completed"}, "show", "missed")
+	for i, p := range s.partitions() {
+		if diff := cmp.Diff(partitions[i].HandedOver, p.HandedOver); diff != "" || p.Checkpoint < partitions[i].Checkpoint {
+			t.Errorf("a position moved: %+v, before %+v", p, partitions[i])
+		}
+	}
+	after, _, err := transactions.Read(t.Context(), "done")
+	if err != nil || len(after.History) != len(before.History) || after.Saves != before.Saves {
+		t.Errorf("what was done was done again: %+v, %v; before %+v", after, err, before)
 	}
 }

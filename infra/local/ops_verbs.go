@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/ops"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
 func listTransactions(ctx context.Context, c *opsCall) error {
@@ -104,6 +107,32 @@ func listPartitions(ctx context.Context, c *opsCall) error {
 		return writeLines(c, page.Items)
 	}
 	return ops.WritePartitions(c.out, page.Items)
+}
+
+// replay repeats calls until all events have been handed over again.
+func replay(ctx context.Context, c *opsCall) error {
+	from, first := c.from, int64(-1)
+	for to := (*int64)(nil); ; {
+		done, err := c.client.Replay(ctx, c.partition, from, to)
+		if err != nil && to != nil {
+			err = errors.Join(err, fmt.Errorf("what came before is handed over; go on with -from %s", from))
+		}
+		if err != nil {
+			return err
+		}
+		if first < 0 {
+			first = done.First
+		}
+		if c.asJSON {
+			err = writeLines(c, []relay.Replayed{done})
+		} else {
+			err = ops.WriteReplayed(c.out, done, first)
+		}
+		if err != nil || done.Next == nil {
+			return err
+		}
+		from, to = strconv.FormatInt(*done.Next, 10), &done.To
+	}
 }
 
 // collect reads pages until it has so many, or all. more is set when there may

@@ -64,12 +64,20 @@ func (r *Reader) Extent(ctx context.Context, partition string) (relay.Extent, er
 	return r.extent(ctx, partition)
 }
 
-func (r *Reader) extent(ctx context.Context, partition string) (relay.Extent, error) {
+func (r *Reader) properties(ctx context.Context, partition string) (azeventhubs.PartitionProperties, error) {
 	properties, err := within(ctx, func() (azeventhubs.PartitionProperties, error) {
 		return r.client.GetPartitionProperties(ctx, partition, nil)
 	})
 	if err != nil {
-		return relay.Extent{}, eventHubs.Fail(ctx, "read properties of partition", r.hub+"/"+partition, err)
+		return properties, eventHubs.Fail(ctx, "read properties of partition", r.hub+"/"+partition, err)
+	}
+	return properties, nil
+}
+
+func (r *Reader) extent(ctx context.Context, partition string) (relay.Extent, error) {
+	properties, err := r.properties(ctx, partition)
+	if err != nil {
+		return relay.Extent{}, err
 	}
 	first, last := properties.BeginningSequenceNumber, properties.LastEnqueuedSequenceNumber
 	if properties.IsEmpty {
@@ -105,7 +113,6 @@ func within[T any](ctx context.Context, read func() (T, error)) (T, error) {
 func (r *Reader) Between(ctx context.Context, partition string, after, before int64) ([]relay.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	id := r.hub + "/" + partition
 	extent, err := r.extent(ctx, partition)
 	if err != nil {
 		return nil, err
@@ -116,17 +123,9 @@ func (r *Reader) Between(ctx context.Context, partition string, after, before in
 	if first >= end {
 		return nil, nil
 	}
-	client, err := r.client.NewPartitionClient(partition, &azeventhubs.PartitionClientOptions{
-		StartPosition: azeventhubs.StartPosition{SequenceNumber: &first, Inclusive: true},
-	})
+	received, err := r.receive(ctx, partition, azeventhubs.StartPosition{SequenceNumber: &first, Inclusive: true}, int(end-first))
 	if err != nil {
-		return nil, eventHubs.Fail(ctx, "open partition", id, err)
-	}
-	received, err := client.ReceiveEvents(ctx, int(end-first), nil)
-	// The link is of no more use; that it can't be closed changes nothing.
-	_ = client.Close(ctx)
-	if err != nil {
-		return nil, eventHubs.Fail(ctx, "read partition", id, err)
+		return nil, err
 	}
 	var events []relay.Event
 	for _, e := range received {
@@ -135,6 +134,42 @@ func (r *Reader) Between(ctx context.Context, partition string, after, before in
 		}
 	}
 	return events, nil
+}
+
+// Since returns the sequence number of the oldest event that the hub took at that
+// time or later, to the millisecond; without one, that of the next event.
+func (r *Reader) Since(ctx context.Context, partition string, at time.Time) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	at = at.UTC().Truncate(time.Millisecond)
+	properties, err := r.properties(ctx, partition)
+	if err != nil {
+		return 0, err
+	}
+	if properties.IsEmpty || at.After(properties.LastEnqueuedOn) { // the SDK would wait for one
+		return properties.LastEnqueuedSequenceNumber + 1, nil
+	}
+	received, err := r.receive(ctx, partition, azeventhubs.StartPosition{EnqueuedTime: &at, Inclusive: true}, 1)
+	if err != nil {
+		return 0, err
+	}
+	return received[0].SequenceNumber, nil
+}
+
+// receive reads so many events, which are there.
+func (r *Reader) receive(ctx context.Context, partition string, from azeventhubs.StartPosition, n int) ([]*azeventhubs.ReceivedEventData, error) {
+	id := r.hub + "/" + partition
+	client, err := r.client.NewPartitionClient(partition, &azeventhubs.PartitionClientOptions{StartPosition: from})
+	if err != nil {
+		return nil, eventHubs.Fail(ctx, "open partition", id, err)
+	}
+	received, err := client.ReceiveEvents(ctx, n, nil)
+	// The link is of no more use; that it can't be closed changes nothing.
+	_ = client.Close(ctx)
+	if err != nil {
+		return nil, eventHubs.Fail(ctx, "read partition", id, err)
+	}
+	return received, nil
 }
 
 func eventOf(e *azeventhubs.ReceivedEventData) relay.Event {

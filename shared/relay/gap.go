@@ -36,6 +36,10 @@ type Reader interface {
 	// are greater than after and smaller than before, in order: at least one
 	// if the hub still has any, not necessarily all.
 	Between(ctx context.Context, partition string, after, before int64) ([]Event, error)
+	// Since returns the sequence number of the oldest event of a partition that the
+	// hub took at that time or later, to the millisecond; without one, that of the
+	// next event.
+	Since(ctx context.Context, partition string, at time.Time) (int64, error)
 }
 
 // errStray is the error for events that the hub which is there can't have: their

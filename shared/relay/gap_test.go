@@ -99,6 +99,20 @@ func (h *hub) Between(_ context.Context, _ string, after, before int64) ([]Event
 	return out, nil
 }
 
+// Since takes the seconds since the first event, a minute before now, for sequence
+// numbers.
+func (h *hub) Since(_ context.Context, _ string, at time.Time) (int64, error) {
+	for _, e := range h.events {
+		if !takenAt(e.SequenceNumber).Before(at) {
+			return e.SequenceNumber, h.fail
+		}
+	}
+	return h.last + 1, h.fail
+}
+
+// takenAt is when the hub took an event, where Since is asked.
+func takenAt(n int64) time.Time { return now.Add(time.Duration(n)*time.Second - time.Minute) }
+
 const id = "requests.relay.3"
 
 // firstHub is when the hub of newGaps was created.

@@ -166,7 +166,7 @@ func (s *Service) sort(ctx context.Context, b Batch, do func(context.Context, Ba
 		}
 		switch {
 		case err == nil:
-			events = append(events, readable{e, envelope})
+			events = append(events, readable{Event: e, envelope: envelope})
 		case errors.Is(err, engine.ErrNewerSchema):
 			newer = fmt.Errorf("relay event %d of partition %s: %w", e.SequenceNumber, b.Partition, err)
 		default:

@@ -32,10 +32,13 @@ type Runner struct {
 type readable struct {
 	Event
 	envelope engine.Envelope
+	// again sets its message apart from those that were sent before, which the queue
+	// takes a repeat for while it remembers them; "" for the first.
+	again string
 }
 
 func (s *Service) message(e readable) engine.Queued {
-	return engine.Queued{Queue: s.c.Queue, MessageID: e.envelope.OperationID, Body: e.Body, TraceParent: e.envelope.TraceParent}
+	return engine.Queued{Queue: s.c.Queue, MessageID: e.envelope.OperationID + e.again, Body: e.Body, TraceParent: e.envelope.TraceParent}
 }
 
 // run works the events off and returns when all are done. Those of one transaction

@@ -40,6 +40,45 @@ func adaptersReader(t *testing.T, connection, group string) *messaging.Reader {
 	return r
 }
 
+func TestAdaptersReaderFindsATime(t *testing.T) {
+	connection := adaptersHubs(t)
+	p := adaptersProducer(t, connection, adaptersHub)
+	r := adaptersReader(t, connection, "$Default")
+	since := func(at time.Time) int64 {
+		t.Helper()
+		n, err := r.Since(t.Context(), "1", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := since(time.Now().Add(-time.Hour)); n != 0 {
+		t.Errorf("an empty partition begins at %d", n)
+	}
+	for range 3 {
+		if err := p.Send(t.Context(), "1", []ingest.Event{{TransactionID: "t-1", Body: []byte("x")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, err := r.Between(t.Context(), "1", -1, 3)
+	if err != nil || len(events) != 3 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	for _, c := range []struct {
+		at   time.Time
+		want int64
+	}{{events[0].EnqueuedAt.Add(-time.Hour), 0}, {events[2].EnqueuedAt.Add(time.Millisecond), 3}, {time.Now().Add(time.Hour), 3}} {
+		if n := since(c.at); n != c.want {
+			t.Errorf("since %v: %d, want %d", c.at, n, c.want)
+		}
+	}
+	for _, e := range events { // two may have come within a millisecond
+		if n := since(e.EnqueuedAt); n > e.SequenceNumber || !events[n].EnqueuedAt.Truncate(time.Millisecond).Equal(e.EnqueuedAt.Truncate(time.Millisecond)) {
+			t.Errorf("since %v: %d, want %d", e.EnqueuedAt, n, e.SequenceNumber)
+		}
+	}
+}
+
 func TestAdaptersReaderReadsBetween(t *testing.T) {
 	connection := adaptersHubs(t)
 	p := adaptersProducer(t, connection, adaptersHub)

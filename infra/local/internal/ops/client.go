@@ -115,6 +115,17 @@ func (c *Client) Partitions(ctx context.Context) (p Page[relay.Partition], err e
 	return p, c.get(ctx, &p, nil, "partitions")
 }
 
+// Replay has events of a partition handed over again, from a sequence number or a
+// time, up to a sequence number or, with nil, all that were ever handed over: as many
+// as one call does.
+func (c *Client) Replay(ctx context.Context, partition, from string, to *int64) (done relay.Replayed, err error) {
+	body := map[string]any{"partition": partition, "from": from}
+	if to != nil {
+		body["to"] = *to
+	}
+	return done, c.post(ctx, &done, body, "replay")
+}
+
 // query returns the parameters that have a value.
 func query(pairs ...string) url.Values {
 	values := url.Values{}
@@ -130,7 +141,7 @@ func (c *Client) get(ctx context.Context, into any, query url.Values, path ...st
 	return c.do(ctx, http.MethodGet, c.url(query, path), nil, into)
 }
 
-func (c *Client) post(ctx context.Context, into any, body map[string]string, path ...string) error {
+func (c *Client) post(ctx context.Context, into any, body any, path ...string) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return err

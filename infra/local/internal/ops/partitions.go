@@ -1,8 +1,11 @@
 package ops
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/relay"
@@ -31,4 +34,20 @@ func number(n int64) string {
 		return "-"
 	}
 	return strconv.FormatInt(n, 10)
+}
+
+// WriteReplayed writes what came of a call of a replay that began with a sequence
+// number, for people.
+func WriteReplayed(w io.Writer, r relay.Replayed, first int64) error {
+	name := "partition " + line(r.Partition)
+	if r.Last < r.First {
+		_, err := fmt.Fprintf(w, "%s: nothing to hand over again; Relay has come to %s\n", name, cmp.Or(strings.Trim(number(r.To), "-"), "no event"))
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s: events %d to %d handed over again, %d %% of %d to %d\n",
+		name, r.First, r.Last, (r.Last-first+1)*100/(r.To-first+1), first, r.To)
+	if err == nil && r.Next == nil {
+		_, err = fmt.Fprintf(w, "%s: all %d handed over again; what was done is recognised, what was missed is done now\n", name, r.To-first+1)
+	}
+	return err
 }
