@@ -174,6 +174,7 @@ func TestSteady(t *testing.T) {
 		"grows with what is kept":      {points(10*mb, 10*mb, 50*mb, 52*mb, 54*mb, 56*mb, 59*mb, 60*mb), 7, 1 << 10, true},
 		"grows by more than is kept":   {points(10*mb, 10*mb, 50*mb, 60*mb, 70*mb, 80*mb, 90*mb, 90*mb), 7, 1 << 10, false},
 		"grows by less than a tenth":   {points(0, 0, 500*mb, 500*mb, 500*mb, 500*mb, 549*mb, 549*mb), 7, 0, true},
+		"ends before it is measured":   {append(points(10*mb, 10*mb, 50*mb, 50*mb, 50*mb, 50*mb, 50*mb), load.Point{Second: 7}), 7, 0, true},
 		"is another process at last":   {points(1, 1, 1, 1, 1, 1, 1, 1), 8, 0, false},
 		"not long enough to be judged": {points(1, 1, 1), 7, 0, false},
 	} {

@@ -66,17 +66,21 @@ func steady(who string, points []load.Point, pid int, perTransaction int64) Chec
 }
 
 // least returns the least memory that a process had at the end of a second, in bytes;
-// 0 if it was not there, or there were no seconds.
+// 0 if it was not there, or no second was measured. The last one is not, when the load
+// ends with it.
 func least(points []load.Point, pid int) int64 {
 	least := int64(math.MaxInt64)
 	for _, p := range points {
+		if len(p.State.Processes) == 0 {
+			continue
+		}
 		at := slices.IndexFunc(p.State.Processes, func(q meter.Process) bool { return q.PID == pid })
 		if at < 0 {
 			return 0
 		}
 		least = min(least, p.State.Processes[at].RSS)
 	}
-	if len(points) == 0 {
+	if least == math.MaxInt64 {
 		return 0
 	}
 	return least
