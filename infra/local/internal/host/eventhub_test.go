@@ -105,6 +105,38 @@ func TestEventHubDeliversInOrderAndGoesOnAfterItsCheckpoint(t *testing.T) {
 	}
 }
 
+// Ensure that an app setting has the host save every third position alone, and that a
+// batch says whether its position is saved after it; a next host reads the rest again.
+func TestEventHubCheckpointsEveryThirdBatch(t *testing.T) {
+	connection := messaging(t, hubs(1))
+	container, _ := containers(t)
+	checkpoints := NewCosmosCheckpoints(container)
+	calls := make(chan call, 100)
+	s := hubSpec(connection, manyFunction(""), checkpoints, func(w http.ResponseWriter, r *http.Request) {
+		calls <- readCall(r)
+		ok(w, r)
+	})
+	s.settings["AzureFunctionsJobHost__extensions__eventHubs__batchCheckpointFrequency"] = "3"
+	f := start(t, s)
+	for i, body := range []string{"a", "b", "c", "d"} {
+		produce(t, connection, "requests", "0", body)
+		var at struct{ IsCheckpointingAfterInvocation bool }
+		if err := json.Unmarshal(receive(t, calls).Metadata["PartitionContext"], &at); err != nil || at.IsCheckpointingAfterInvocation != (i == 2) {
+			t.Errorf("batch %d: %+v, %v", i, at, err)
+		}
+	}
+	checkpointed(t, checkpoints, connection, 2)
+	f.stop()
+	if err := f.end(t); err != nil {
+		t.Fatal(err)
+	}
+	s.change = func(c *Config) { c.Checkpoints, c.InstanceID = checkpoints, "two" }
+	start(t, s)
+	if diff := cmp.Diff([]string{"d"}, take(t, calls, 1)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // checkpointed waits until partition 0 has a checkpoint at a sequence number.
 func checkpointed(t *testing.T, s azeventhubs.CheckpointStore, connection string, sequence int64) {
 	t.Helper()
