@@ -110,6 +110,8 @@ func (c Config) lacks(sign Sign) bool {
 	switch sign {
 	case Recognized: // the queue drops what comes again
 		return c.Scheduler == settings.SchedulerQueue
+	case Rescued: // no operation is in a queue, but those that the trigger has skipped
+		return c.Scheduler == settings.SchedulerBatch
 	case Outside: // it takes many changes of one transaction
 		return c.Trial.Change == nil
 	case Pickups:
@@ -187,6 +189,8 @@ func (c Config) can(p fault.Point) bool {
 		return runtime.GOOS != "windows"
 	case fault.ServiceLate, fault.ServiceKill:
 		return len(c.Trial.Services) > 0
+	case fault.EventHubsRecreated: // slow deliveries hold their partitions: the hub is hardly ever empty
+		return c.Scheduler != settings.SchedulerBatch
 	}
 	return true
 }

@@ -64,6 +64,11 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 	if slices.ContainsFunc(queue.bounds(0), func(b Bound) bool { return b.sign == Recognized }) {
 		t.Error("a queue, which drops what comes again, has a bound for it")
 	}
+	batch := breaking(1500, 45*time.Second)
+	batch.Scheduler = settings.SchedulerBatch
+	if slices.ContainsFunc(batch.bounds(0), func(b Bound) bool { return b.sign == Rescued || b.sign == Recreated || b.point == fault.EventHubsRecreated }) {
+		t.Error("batch, whose hub is hardly ever empty, has a bound for its recreation")
+	}
 	none := breaking(1500, 45*time.Second)
 	none.Faults = fault.Plan{}
 	for _, b := range none.bounds(0) {
