@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/chaos"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"

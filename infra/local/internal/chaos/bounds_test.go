@@ -66,7 +66,9 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 	}
 	batch := breaking(1500, 45*time.Second)
 	batch.Scheduler = settings.SchedulerBatch
-	if slices.ContainsFunc(batch.bounds(0), func(b Bound) bool { return b.sign == Rescued || b.sign == Recreated || b.point == fault.EventHubsRecreated }) {
+	if slices.ContainsFunc(batch.bounds(0), func(b Bound) bool {
+		return b.sign == Rescued || b.sign == Recreated || b.point == fault.EventHubsRecreated
+	}) {
 		t.Error("batch, whose hub is hardly ever empty, has a bound for its recreation")
 	}
 	none := breaking(1500, 45*time.Second)
