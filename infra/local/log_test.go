@@ -66,7 +66,7 @@ func TestLevelOf(t *testing.T) {
 	var line strings.Builder
 	slog.New(slog.NewJSONHandler(&line, nil)).Warn("text", "level", "INFO")
 	for text, want := range map[string]slog.Level{
-		line.String():                           slog.LevelWarn,
+		line.String():                            slog.LevelWarn,
 		`{"level":"INFO","msg":"of another"}`:    slog.LevelInfo,
 		`{"time":"10:00","level":"DEBUG-2"}`:     slog.LevelDebug - 2,
 		`{"time":"10:00","level":"none"}`:        slog.LevelError,

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
@@ -45,11 +44,11 @@ func (b *bench) soak(ctx context.Context) (o *Outcome, err error) {
 
 // steady judges whether a process had as much memory in the last quarter of a load as
 // in the second one, but for so many bytes for each transaction that was accepted
-// since then. It compares the least of each quarter: what was there after a garbage
-// collection.
+// since then. It compares the medians: a single second tells more of garbage, and of
+// what the kernel has just taken back.
 func steady(who string, points []load.Point, pid int, perTransaction int64) Check {
 	half, last := len(points)/2, len(points)-len(points)/4
-	before, after := least(points[len(points)/4:half], pid), least(points[last:], pid)
+	before, after := median(points[len(points)/4:half], pid), median(points[last:], pid)
 	c := Check{What: "memory of the " + who + " in the last quarter", Got: "not measured"}
 	if before == 0 || after == 0 {
 		return c
@@ -65,11 +64,11 @@ func steady(who string, points []load.Point, pid int, perTransaction int64) Chec
 	return c
 }
 
-// least returns the least memory that a process had at the end of a second, in bytes;
-// 0 if it was not there, or no second was measured. The last one is not, when the load
-// ends with it.
-func least(points []load.Point, pid int) int64 {
-	least := int64(math.MaxInt64)
+// median returns how much memory a process had at the end of half of the seconds at
+// most, in bytes; 0 if it was not there, or no second was measured. The last one is
+// not, when the load ends with it.
+func median(points []load.Point, pid int) int64 {
+	var all []int64
 	for _, p := range points {
 		if len(p.State.Processes) == 0 {
 			continue
@@ -78,10 +77,11 @@ func least(points []load.Point, pid int) int64 {
 		if at < 0 {
 			return 0
 		}
-		least = min(least, p.State.Processes[at].RSS)
+		all = append(all, p.State.Processes[at].RSS)
 	}
-	if least == math.MaxInt64 {
+	if len(all) == 0 {
 		return 0
 	}
-	return least
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
 }
