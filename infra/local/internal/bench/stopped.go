@@ -16,9 +16,11 @@ import (
 type Stopped struct {
 	Accepted int `json:"accepted"`
 	Lost     int `json:"lost"`
-	// CallsAgain are calls that change something and were made before: the backends
-	// recognise them by their transaction. EventsAgain are events that were read again
-	// after an invocation for them had ended.
+	// Recognized are operations that came again and were on record, CallsAgain calls that
+	// change something and were made before: the backends recognise them by their
+	// transaction. EventsAgain are events that were read again after an invocation for
+	// them had ended.
+	Recognized  int `json:"recognized"`
 	CallsAgain  int `json:"callsAgain"`
 	EventsAgain int `json:"eventsAgain"`
 	// InWork is until the last end of what was accepted before the stop, and Later how
@@ -28,8 +30,8 @@ type Stopped struct {
 }
 
 func (s *Stopped) String() string {
-	return fmt.Sprintf("%d of %d lost, %d calls and %d events again; what was in work took %v, what came later %v",
-		s.Lost, s.Accepted, s.CallsAgain, s.EventsAgain, s.InWork.Round(10*time.Millisecond), s.Later.Round(10*time.Millisecond))
+	return fmt.Sprintf("%d of %d lost, %d operations recognized, %d calls and %d events again; what was in work took %v, what came later %v",
+		s.Lost, s.Accepted, s.Recognized, s.CallsAgain, s.EventsAgain, s.InWork.Round(10*time.Millisecond), s.Later.Round(10*time.Millisecond))
 }
 
 // stoppedProfile has hosts that soon take over what another has left: 5 s after its
@@ -111,6 +113,7 @@ func (c *comparison) stopped(ctx context.Context, w *Way, more map[string]string
 	if err != nil {
 		return nil, err
 	}
+	r.Recognized = int(gone.Recognized + left.Recognized)
 	r.CallsAgain, r.EventsAgain = after-before, max(0, int(gone.EventsTaken+left.EventsTaken)-r.Accepted)
 	return r, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // wayColumns are those of the table of compare.
 const wayColumns = "backends | partitions | way | completed a second | p50 ms | p99 ms | CPU ms each | Cosmos DB operations each | Service Bus operations each | " +
-	"cores busy | an instance stopped: lost | calls again | events again | s until what was in work had ended | slowest of what came later, s"
+	"cores busy | an instance stopped: lost | recognized | calls again | events again | s until what was in work had ended | slowest of what came later, s"
 
 // operationsOnQueue are those of Service Bus: each message is sent by one, and taken by
 // two, its receipt and its settlement. Lock renewals are not counted.
@@ -32,9 +32,9 @@ func wayRows(outcomes []*Outcome) (rows []string) {
 			each := func(n func(load.Counts) float64) func(WayRound) float64 {
 				return func(r WayRound) float64 { return n(r.Counts) / float64(max(1, r.Done)) }
 			}
-			stopped := " | | | | "
+			stopped := " | | | | | "
 			if s := w.Stopped; s != nil {
-				stopped = fmt.Sprintf("%d of %d | %d | %d | %.1f | %.1f", s.Lost, s.Accepted, s.CallsAgain, s.EventsAgain, s.InWork.Seconds(), s.Later.Seconds())
+				stopped = fmt.Sprintf("%d of %d | %d | %d | %d | %.1f | %.1f", s.Lost, s.Accepted, s.Recognized, s.CallsAgain, s.EventsAgain, s.InWork.Seconds(), s.Later.Seconds())
 			}
 			rows = append(rows, fmt.Sprintf("| %s | %d | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", w.Backends, w.Partitions, w.Scheduler,
 				of("%.0f", func(r WayRound) float64 { return r.Rate() }), of("%.0f", WayRound.p50), of("%.0f", WayRound.p99),
@@ -60,14 +60,14 @@ func (r WayRound) p99() float64 { return milliseconds(r.Latencies.P99) }
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 const tradeColumns = "batches for one position | events | invocations | operations on Relay's positions | writes of the host | " +
-	"an instance stopped: accepted | lost | calls again | events again"
+	"an instance stopped: accepted | lost | recognized | calls again | events again"
 
 func tradeRows(outcomes []*Outcome) (rows []string) {
 	for _, o := range outcomes {
 		for _, t := range o.Trades {
-			stopped := " | | | "
+			stopped := " | | | | "
 			if s := t.Stopped; s != nil {
-				stopped = fmt.Sprintf("%d | %d | %d | %d", s.Accepted, s.Lost, s.CallsAgain, s.EventsAgain)
+				stopped = fmt.Sprintf("%d | %d | %d | %d | %d", s.Accepted, s.Lost, s.Recognized, s.CallsAgain, s.EventsAgain)
 			}
 			rows = append(rows, fmt.Sprintf("| %d | %d | %d | %d | %d | %s |\n", t.Batches, t.Events, t.Invoked, t.Own, t.Host, stopped))
 		}

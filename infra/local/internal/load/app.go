@@ -35,6 +35,8 @@ type Counts struct {
 	Sent        float64 `json:"sent"`
 	Taken       float64 `json:"taken"`
 	EventsTaken float64 `json:"eventsTaken"`
+	// Recognized are operations that came again and were on record.
+	Recognized float64 `json:"recognized"`
 }
 
 // Backlog is how many transactions are accepted and not at their end.
@@ -46,7 +48,7 @@ func (c Counts) Since(before Counts) Counts {
 		Accepted: c.Accepted - before.Accepted, Ended: c.Ended - before.Ended,
 		Invocations: since(c.Invocations, before.Invocations),
 		Operations:  since(c.Operations, before.Operations), Units: since(c.Units, before.Units),
-		Sent: c.Sent - before.Sent, Taken: c.Taken - before.Taken, EventsTaken: c.EventsTaken - before.EventsTaken,
+		Sent: c.Sent - before.Sent, Taken: c.Taken - before.Taken, EventsTaken: c.EventsTaken - before.EventsTaken, Recognized: c.Recognized - before.Recognized,
 	}
 }
 
@@ -106,6 +108,8 @@ func counts(families map[string]*dto.MetricFamily) Counts {
 				c.Accepted += value
 			case strings.HasSuffix(name, "_transaction_duration_seconds") && workflow.State(label(m, "state")).Final():
 				c.Ended += float64(m.GetHistogram().GetSampleCount())
+			case strings.HasSuffix(name, "_operations_recognized_total"):
+				c.Recognized += value
 			case name == "faas_invocations_total" || name == "faas_errors_total":
 				c.Invocations[label(m, "faas_name")] += value
 			case name == "messaging_client_sent_messages_total" && label(m, "messaging_system") == serviceBus:

@@ -26,6 +26,8 @@ x_transaction_duration_seconds_count{state="Completed"} 4
 x_transaction_duration_seconds_bucket{state="Stuck",le="+Inf"} 1
 x_transaction_duration_seconds_sum{state="Stuck"} 9
 x_transaction_duration_seconds_count{state="Stuck"} 1
+# TYPE x_operations_recognized_total counter
+x_operations_recognized_total 3
 # TYPE faas_invocations_total counter
 faas_invocations_total{faas_name="Relay",faas_trigger="pubsub"} 3
 # TYPE faas_errors_total counter
@@ -56,16 +58,16 @@ func TestScrape(t *testing.T) {
 	want := Counts{
 		Accepted: 7, Ended: 4, Invocations: map[string]float64{"Relay": 4},
 		Operations: map[string]float64{"transactions": 20}, Units: map[string]float64{"transactions": 90.5},
-		Sent: 6, Taken: 5, EventsTaken: 8,
+		Sent: 6, Taken: 5, EventsTaken: 8, Recognized: 3,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	before := Counts{Accepted: 5, Ended: 4, Units: map[string]float64{"transactions": 90}, Sent: 1, Taken: 2, EventsTaken: 3}
+	before := Counts{Accepted: 5, Ended: 4, Units: map[string]float64{"transactions": 90}, Sent: 1, Taken: 2, EventsTaken: 3, Recognized: 2}
 	want = Counts{
 		Accepted: 2, Invocations: map[string]float64{"Relay": 4},
 		Operations: map[string]float64{"transactions": 20}, Units: map[string]float64{"transactions": 0.5},
-		Sent: 5, Taken: 3, EventsTaken: 5,
+		Sent: 5, Taken: 3, EventsTaken: 5, Recognized: 1,
 	}
 	if diff := cmp.Diff(want, got.Since(before)); diff != "" {
 		t.Error(diff)
