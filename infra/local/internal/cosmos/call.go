@@ -3,7 +3,6 @@ package cosmos
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -111,7 +110,7 @@ func (r *response) charge(units float64) *response {
 // session says how far the range has come; clients may send it back.
 func (r *response) session(rangeIndex int, writes int64) *response {
 	r.set("lsn", strconv.FormatInt(writes, 10))
-	return r.set("x-ms-session-token", fmt.Sprintf("%d:-1#%d", rangeIndex, writes))
+	return r.set("x-ms-session-token", strconv.Itoa(rangeIndex)+":-1#"+strconv.FormatInt(writes, 10))
 }
 
 // write sends the answer with what every answer carries (Microsoft Learn,

@@ -2,7 +2,6 @@ package cosmos
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -164,7 +163,7 @@ func loadItem(c *container, sequence uint64, text []byte) (*item, error) {
 func (i *item) etag() string { return etag(i.version) }
 
 // etag is the tag of a version, in the quotes that are part of it.
-func etag(version uuid.UUID) string { return strconv.Quote(version.String()) }
+func etag(version uuid.UUID) string { return `"` + version.String() + `"` }
 
 func newETag() string { return etag(uuid.New()) }
 
