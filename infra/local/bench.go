@@ -106,9 +106,9 @@ func (f *benchFlags) checkCompare() error {
 
 // benchIntro is how the help begins.
 func benchIntro() string {
-	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak, backlog, compare and checkpoints), or some of:\n\n"
+	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak, backlog, compare, checkpoints and settlement), or some of:\n\n"
 	for _, s := range bench.Scenarios() {
-		text += fmt.Sprintf("  %-9s %s\n", s[0], s[1])
+		text += fmt.Sprintf("  %-11s %s\n", s[0], s[1])
 	}
 	return text + "\nflags:\n"
 }

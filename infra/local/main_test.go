@@ -75,7 +75,7 @@ func TestMistakesInTheCall(t *testing.T) {
 		"bench large hub": {[]string{"bench", "compare", "-hubs", "33"}, exitUsage, "-partitions 33: use 1 to 32"},
 		"bench rate":      {[]string{"bench", "compare", "-rate", "0"}, exitUsage, "bench: -rate 0: use 1 to 10000"},
 		"time":            {[]string{"bench", "ingest", "-for", "1ms"}, exitUsage, "bench: a time is too short"},
-		"baseline":        {[]string{"baseline", "-kind", "sand"}, exitUsage, `baseline: -kind "sand": use mux, proxy, mock or loop`},
+		"baseline":        {[]string{"baseline", "-kind", "sand"}, exitUsage, `baseline: -kind "sand": use mux, proxy, mock, loop or receiver`},
 		"service":         {[]string{"service", "-name", "bank"}, exitUsage, `service: -name "bank": the business's trial has no such service`},
 		"no partitions":   {[]string{"emulators", "-partitions", "0"}, exitUsage, "emulators: -partitions 0: use 1 to 32"},
 		"requests":        {[]string{"demo", "-requests", "3"}, exitUsage, "-requests 3: use 20"},

@@ -153,7 +153,7 @@ func TestMockTellsOfCallsAgain(t *testing.T) {
 		method, path, _ := strings.Cut(c, " ")
 		call(method, path)
 	}
-	if got := call("GET", "/calls"); got != `{"different":3,"again":2}`+"\n" {
+	if got := call("GET", "/calls"); got != `{"different":3,"again":2,"byStep":{"stock":3}}`+"\n" {
 		t.Errorf("%s", got)
 	}
 }

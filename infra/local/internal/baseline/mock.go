@@ -36,8 +36,9 @@ func NewCalls() *Calls { return &Calls{times: map[string]int{}} }
 
 // Told is what GET /calls answers.
 type Told struct {
-	Different int `json:"different"`
-	Again     int `json:"again"` // calls that were made before
+	Different int            `json:"different"`
+	Again     int            `json:"again"`  // calls that were made before
+	ByStep    map[string]int `json:"byStep"` // the different ones, by the first segment of their path
 }
 
 func (c *Calls) got(r *http.Request) {
@@ -52,9 +53,10 @@ func (c *Calls) got(r *http.Request) {
 func (c *Calls) told() Told {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	told := Told{Different: len(c.times)}
-	for _, n := range c.times {
+	told := Told{Different: len(c.times), ByStep: map[string]int{}}
+	for call, n := range c.times {
 		told.Again += n - 1
+		told.ByStep[strings.SplitN(call, "/", 3)[1]]++
 	}
 	return told
 }

@@ -46,6 +46,7 @@ type Outcome struct {
 	Memory      []Memory       `json:"memory,omitempty"`
 	Ways        []Way          `json:"ways,omitempty"`
 	Trades      []Trade        `json:"trades,omitempty"`
+	Settled     []Settled      `json:"settled,omitempty"`
 	Checks      []Check        `json:"checks,omitempty"`
 }
 
@@ -76,6 +77,7 @@ var scenarios = []scenario{
 	{"soak", "half of what can be completed, for a long time", (*bench).soak},
 	{"compare", "the same work with SCHEDULER queue, stream and batch", (*bench).ways},
 	{"checkpoints", "the trade of batchCheckpointFrequency: writes against events read again", (*bench).checkpoints},
+	{"settlement", "an experiment: ReceiveAndDelete in the place of PeekLock, when the receiver is killed", (*bench).settlement},
 	{"backlog", "memory: accepted with Schedule off, started again, then drained", (*bench).backlog},
 }
 
@@ -88,7 +90,7 @@ func Scenarios() (all [][2]string) {
 }
 
 // long are the scenarios that All leaves out.
-var long = []string{"soak", "backlog", "compare", "checkpoints"}
+var long = []string{"soak", "backlog", "compare", "checkpoints", "settlement"}
 
 // All are the names of all scenarios but the long ones.
 func All() (names []string) {

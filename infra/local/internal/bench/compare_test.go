@@ -76,6 +76,10 @@ func TestTablesOfWays(t *testing.T) {
 	if diff := cmp.Diff(want, tradeRows(compared())); diff != "" {
 		t.Error(diff)
 	}
+	settled := []*Outcome{{Settled: []Settled{{"PeekLock", 4000, 3, 2, 1, 1200, 150 * time.Microsecond, 5 * time.Second}}}}
+	if diff := cmp.Diff([]string{"| PeekLock | 4000 | 3 | 2 | 1 | 1200 | 0.150 | 5.0 |\n"}, settledRows(settled)); diff != "" {
+		t.Error(diff)
+	}
 	for columns, rows := range map[string][]string{wayColumns: wayRows(compared()), tradeColumns: tradeRows(compared())} {
 		for _, row := range rows {
 			if got := strings.Count(row, "|"); got != strings.Count(columns, "|")+2 {

@@ -75,6 +75,15 @@ func tradeRows(outcomes []*Outcome) (rows []string) {
 	return rows
 }
 
+func settledRows(outcomes []*Outcome) (rows []string) {
+	for _, o := range outcomes {
+		for _, s := range o.Settled {
+			rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %.0f | %.3f | %.1f |\n", s.Way, s.Sent, s.Lost, s.Half, s.Again, s.Rate, milliseconds(s.CPU), s.Until.Seconds()))
+		}
+	}
+	return rows
+}
+
 // The picture of latencies: a row for each way, from 1 ms on in powers of ten.
 const (
 	pictureWidth           = 800
