@@ -178,7 +178,8 @@ func (s *Service) sort(ctx context.Context, b Batch, do func(context.Context, Ba
 	if err := do(ctx, b, events); err != nil {
 		return err
 	}
-	s.c.Logger.DebugContext(ctx, "relayed", "partition", b.Partition, "events", len(b.Events), "readable", len(events))
+	s.c.Logger.DebugContext(ctx, "relayed", "partition", b.Partition,
+		"first", b.Events[0].SequenceNumber, "events", len(b.Events), "readable", len(events))
 	return newer
 }
 

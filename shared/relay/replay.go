@@ -76,7 +76,7 @@ func ReadAgain(body []byte) (Again, error) {
 
 // Replay hands over again what was handed over before: up to MaxReplay events of a
 // partition, as messages of the queue, whatever mode Relay is in. It moves no
-// checkpoint. What was done is recognised by whoever gets the message, as any
+// checkpoint. What was done is recognized by whoever gets the message, as any
 // repeat is; what was missed is done. After a part it returns how far it has come,
 // and the next call tells what stopped it.
 //

@@ -47,7 +47,7 @@ func WriteReplayed(w io.Writer, r relay.Replayed, first int64) error {
 	_, err := fmt.Fprintf(w, "%s: events %d to %d handed over again, %d %% of %d to %d\n",
 		name, r.First, r.Last, (r.Last-first+1)*100/(r.To-first+1), first, r.To)
 	if err == nil && r.Next == nil {
-		_, err = fmt.Fprintf(w, "%s: all %d handed over again; what was done is recognised, what was missed is done now\n", name, r.To-first+1)
+		_, err = fmt.Fprintf(w, "%s: all %d handed over again; what was done is recognized, what was missed is done now\n", name, r.To-first+1)
 	}
 	return err
 }
