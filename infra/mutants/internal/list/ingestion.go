@@ -187,6 +187,30 @@ var relays = []mutant.Mutant{
 		Tests: in("./shared/relay"),
 	},
 	{
+		Name: "replay-without-an-end", Breaks: "A replay also hands over what the trigger still has to read.",
+		File:   "shared/relay/replay.go",
+		Before: "To: at.SequenceNumber}", After: "To: max(at.SequenceNumber, extent.Last)}",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "replay-is-a-repeat", Breaks: "The queue drops what a replay sends, as a repeat of what it has lost.",
+		File:   "shared/relay/replay.go",
+		Before: "events[i].again = ids", After: "_ = i",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "replay-from-what-is-gone", Breaks: "A replay from a time before the hub's oldest event passes over what has expired.",
+		File:   "shared/relay/replay.go",
+		Before: "first > extent.First || extent.First == 0", After: "true",
+		Tests: in("./shared/relay"),
+	},
+	{
+		Name: "reader-of-each-batch", Breaks: "Operators are told that each batch had another owner.",
+		File:   "shared/relay/relay.go",
+		Before: "if at.by != s.c.Process {", After: "{",
+		Tests: in("./shared/relay"),
+	},
+	{
 		Name: "catch-up-runs-ahead", Breaks: "CatchUp works beside a trigger that is working off a backlog.",
 		File:   "shared/relay/catchup.go",
 		Before: "err != nil || at.savedAt.After(quiet)", After: "err != nil",
