@@ -32,7 +32,7 @@ type session struct {
 
 	saved time.Time          // when p was, by this session
 	done  []stage            // what came of the calls since then
-	now   *workflow.Progress // p with done: what is called next depends on it
+	now   *workflow.Progress // p with done, until a save is due: what is called next depends on it
 }
 
 // stage is what came of calls that were made side by side.
@@ -105,7 +105,10 @@ func (s *session) goesOn(ctx context.Context) bool {
 	if s.p.State != workflow.Running || last.at.Sub(s.saved) >= s.r.Budgets.SaveEvery || s.impatient(last.at) {
 		return false
 	}
-	next := s.now.Clone()
+	next := s.now // where a stage went on before it is this session's own
+	if next == s.p {
+		next = s.p.Clone()
+	}
 	if err := s.w.Record(next, last.results, s.r.Budgets.Backoff(s.jitter), s.turn(last.at, last.at, false)); err != nil {
 		return false // the save says so
 	}
