@@ -26,6 +26,7 @@ import (
 	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -250,6 +251,12 @@ func (o *takeOver) start(name string) (*process, string) {
 // has two live leases. go test -v -run TestTakeOver ./infra/local shows who read
 // what, and when.
 func TestTakeOver(t *testing.T) {
+	for _, mode := range []settings.SchedulerMode{settings.SchedulerQueue, settings.SchedulerStream, settings.SchedulerBatch} {
+		t.Run(string(mode), func(t *testing.T) { takesOver(t, mode) })
+	}
+}
+
+func takesOver(t *testing.T, mode settings.SchedulerMode) {
 	profile, err := system.ProfileNamed("chaos")
 	if err != nil {
 		t.Fatal(err)
@@ -257,6 +264,8 @@ func TestTakeOver(t *testing.T) {
 	for name, value := range profile.Settings { // the queues' too, which the hosts don't make
 		t.Setenv(name, value)
 	}
+	t.Setenv("SCHEDULER", string(mode))
+	t.Setenv("RELAY_QUIET_SECONDS", "60") // longer than a batch that is worked off where it arrives
 	services, err := system.StartServices(t.Context(), app, system.EmulatorsConfig{
 		Addresses: system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Partitions: 4,
 		Logger: slog.New(slog.DiscardHandler), Notice: func(string) {},
