@@ -131,7 +131,8 @@ func TestEventsOfAStoppedRetryAreRelayed(t *testing.T) {
 func TestActsAndBackendFaults(t *testing.T) {
 	t.Parallel()
 	faults := fault.New()
-	r := startConfig(t, system.Config{Profile: profile(t, "chaos"), Faults: faults})
+	// Requests come until all has happened, so drones must come back meanwhile.
+	r := startConfig(t, system.Config{Profile: profile(t, "chaos"), Faults: faults, Settings: map[string]string{"FLIGHT_TIME_SCALE": "0.01"}})
 	plan := fault.Plan{Seed: 5, SlowSeconds: 1, Rates: map[fault.Point]float64{}}
 	for _, info := range fault.Points {
 		switch {
