@@ -21,7 +21,7 @@ import (
 // Ensure that the promises hold while everything breaks, and that scripts can
 // read the report.
 func TestChaosAsJSON(t *testing.T) {
-	t.Setenv(asCommand, "1") // for the processes that it starts
+	t.Parallel()
 	var out, errOut bytes.Buffer
 	exit := run(t.Context(), console{out: &out, errOut: &errOut, args: []string{
 		"chaos", "-json", "-requests", "100", "-duration", "4s", "-seed", "5", "-dir", filepath.Join(t.TempDir(), "run")}})
@@ -56,7 +56,7 @@ func TestChaosAsJSON(t *testing.T) {
 // Ensure that a run in which something was lost fails with its id, and keeps
 // the data.
 func TestChaosFindsWhatIsLost(t *testing.T) {
-	t.Setenv(asCommand, "1")
+	t.Parallel()
 	f := chaosFlags{
 		requests: 40, instances: 1, seed: 1, duration: time.Second, settle: time.Minute,
 		faults: "none", scheduler: "stream", dir: filepath.Join(t.TempDir(), "run"),

@@ -61,6 +61,7 @@ func started(t *testing.T, log string) []int {
 }
 
 func TestInterruptedChaosLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	p, handlers := storming(t)
 	if err := p.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
@@ -73,6 +74,7 @@ func TestInterruptedChaosLeavesNothingBehind(t *testing.T) {
 }
 
 func TestKilledChaosLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	p, handlers := storming(t)
 	if err := p.Process.Kill(); err != nil {
 		t.Fatal(err)

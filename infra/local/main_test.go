@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -30,6 +32,12 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(func() int {
+		// Whatever this program starts of itself, such as the instances of chaos, is the
+		// command. Tests that mostly wait run four at a time.
+		if err := errors.Join(os.Setenv(asCommand, "1"), flag.Set("test.parallel", "4")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		dir, err := os.MkdirTemp("", "local-test")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -169,7 +177,6 @@ func launch(t *testing.T, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{Cmd: exec.Command(self, args...), lines: make(chan string, 1000)}
-	p.Env = append(os.Environ(), asCommand+"=1")
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -251,12 +251,6 @@ func (o *takeOver) start(name string) (*process, string) {
 // has two live leases. go test -v -run TestTakeOver ./infra/local shows who read
 // what, and when.
 func TestTakeOver(t *testing.T) {
-	for _, mode := range []settings.SchedulerMode{settings.SchedulerQueue, settings.SchedulerStream, settings.SchedulerBatch} {
-		t.Run(string(mode), func(t *testing.T) { takesOver(t, mode) })
-	}
-}
-
-func takesOver(t *testing.T, mode settings.SchedulerMode) {
 	profile, err := system.ProfileNamed("chaos")
 	if err != nil {
 		t.Fatal(err)
@@ -264,8 +258,16 @@ func takesOver(t *testing.T, mode settings.SchedulerMode) {
 	for name, value := range profile.Settings { // the queues' too, which the hosts don't make
 		t.Setenv(name, value)
 	}
-	t.Setenv("SCHEDULER", string(mode))
 	t.Setenv("RELAY_QUIET_SECONDS", "60") // longer than a batch that is worked off where it arrives
+	for _, mode := range []settings.SchedulerMode{settings.SchedulerQueue, settings.SchedulerStream, settings.SchedulerBatch} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			takesOver(t, mode)
+		})
+	}
+}
+
+func takesOver(t *testing.T, mode settings.SchedulerMode) {
 	services, err := system.StartServices(t.Context(), app, system.EmulatorsConfig{
 		Addresses: system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Partitions: 4,
 		Logger: slog.New(slog.DiscardHandler), Notice: func(string) {},
@@ -279,7 +281,7 @@ func takesOver(t *testing.T, mode settings.SchedulerMode) {
 	o := &takeOver{t: t, state: endpoints.CosmosDB}
 	var at atomic.Pointer[string] // of the app
 	o.packages = slow(t, 300*time.Millisecond, &at)
-	o.writeSettings(endpoints, strings.Replace(endpoints.CosmosDB, endpoints.Cosmos, seen.before(t, endpoints.Cosmos), 1))
+	o.writeSettings(mode, endpoints, strings.Replace(endpoints.CosmosDB, endpoints.Cosmos, seen.before(t, endpoints.Cosmos), 1))
 	first, address := o.start("one")
 	at.Store(&address)
 	if err := workload.Prepare(t.Context(), address, chosentrial.Trial().Before); err != nil {
@@ -331,7 +333,7 @@ func takesOver(t *testing.T, mode settings.SchedulerMode) {
 }
 
 // writeSettings writes the app's settings for these services.
-func (o *takeOver) writeSettings(e system.Endpoints, cosmosDB string) {
+func (o *takeOver) writeSettings(mode settings.SchedulerMode, e system.Endpoints, cosmosDB string) {
 	o.t.Helper()
 	var file struct {
 		IsEncrypted bool
@@ -345,7 +347,7 @@ func (o *takeOver) writeSettings(e system.Endpoints, cosmosDB string) {
 		o.t.Fatal(err)
 	}
 	maps.Copy(file.Values, map[string]string{"EventHubs": e.EventHubs, "ServiceBus": e.ServiceBus, "CosmosDB": cosmosDB,
-		"BACKEND_PACKAGE_URL": o.packages, "LOG_LEVEL": "debug", "FLIGHT_TIME_SCALE": "0.0005", "FLEET_DRONES": "400"})
+		"SCHEDULER": string(mode), "BACKEND_PACKAGE_URL": o.packages, "LOG_LEVEL": "debug", "FLIGHT_TIME_SCALE": "0.0005", "FLEET_DRONES": "400"})
 	if text, err = json.Marshal(file); err != nil {
 		o.t.Fatal(err)
 	}
