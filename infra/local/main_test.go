@@ -142,6 +142,7 @@ func TestHelpAndVersion(t *testing.T) {
 
 // Ensure the demo adds up, and that scripts can read it.
 func TestDemoAsJSON(t *testing.T) {
+	t.Parallel()
 	var out, errOut bytes.Buffer
 	exit := run(t.Context(), console{out: &out, errOut: &errOut, args: []string{
 		"demo", "-json", "-exit", "-requests", "40", "-app", app, "-http", "0", "-amqp", "0", "-cosmos", "0"}})

@@ -176,6 +176,7 @@ func (r *rounds) ClaimOwnership(ctx context.Context, claims []azeventhubs.Owners
 // Ensure that batches are worked on twice when their partitions go to other
 // owners in the meantime, and that the partitions come back.
 func TestLosePartitions(t *testing.T) {
+	t.Parallel()
 	connection := messaging(t, hubs(2))
 	container, _ := containers(t)
 	store := &rounds{NewCosmosCheckpoints(container), make(chan struct{})}

@@ -35,6 +35,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestProxyPassesRequestsOn(t *testing.T) {
+	t.Parallel()
 	f := start(t, spec{proxy: true, answer: echo, functions: map[string]string{
 		"Get":  httpFunctionJSON("anonymous", `"get"`, "orders/{id}"),
 		"Put":  httpFunctionJSON("anonymous", `"put","delete"`, "orders/{id}"),
@@ -102,6 +103,7 @@ func TestProxyStreams(t *testing.T) {
 }
 
 func TestBodyLimit(t *testing.T) {
+	t.Parallel()
 	f := start(t, spec{proxy: true, answer: echo, functions: map[string]string{"P": httpFunctionJSON("anonymous", `"post"`, "p")},
 		settings: map[string]string{"FUNCTIONS_REQUEST_BODY_SIZE_LIMIT": "10"}})
 	if status, body := f.do(t, "POST", "/api/p", "12345678901"); status != http.StatusInternalServerError || body != "" {
@@ -225,6 +227,7 @@ func TestFrontEndTimeout(t *testing.T) {
 // TestFrontEndTimeoutOfBody holds that a client that does not send what it has
 // announced is cut, too.
 func TestFrontEndTimeoutOfBody(t *testing.T) {
+	t.Parallel()
 	f := start(t, spec{proxy: true, answer: echo, functions: map[string]string{"T": httpFunctionJSON("anonymous", `"post"`, "t")},
 		change: func(c *Config) { c.FrontEndTimeout = 50 * time.Millisecond }})
 	for name, sent := range map[string]string{"small": "Content-Length: 10\r\n\r\n12345", "large": "Content-Length: 1000000\r\n\r\n12345"} {
@@ -251,6 +254,7 @@ func TestFrontEndTimeoutOfBody(t *testing.T) {
 // that a request without a body is sent once more then, under the same
 // invocation id.
 func TestHTTPFunctionTimeoutKillsTheHandler(t *testing.T) {
+	t.Parallel()
 	seen := make(chan string, 2)
 	var slow atomic.Bool
 	slow.Store(true)
@@ -278,6 +282,7 @@ func TestHTTPFunctionTimeoutKillsTheHandler(t *testing.T) {
 // request: one without a body comes again, the same; one with a body fails once,
 // also if its length is not announced, so that what is left of it looks whole.
 func TestDyingHandlerGetsRequestsAgain(t *testing.T) {
+	t.Parallel()
 	var calls atomic.Int32
 	seen := make(chan string, 4)
 	f := start(t, spec{proxy: true, functions: map[string]string{"T": httpFunctionJSON("anonymous", `"delete","post"`, "t")},
@@ -325,6 +330,7 @@ func TestRequestsWaitWhileTheHandlerRestarts(t *testing.T) {
 }
 
 func TestThirdCrashEndsRun(t *testing.T) {
+	t.Parallel()
 	f := start(t, spec{proxy: true, functions: map[string]string{"T": httpFunctionJSON("anonymous", `"post"`, "t")},
 		answer: func(w http.ResponseWriter, r *http.Request) { w.Header().Set(exitHeader, r.URL.Query().Get("code")) }})
 	for i := range 3 {

@@ -116,6 +116,7 @@ func TestEmptyAnswerIsTreatedAsTheTimeout(t *testing.T) {
 // TestTimeoutTakesAllInvocations holds that one function's timeout fails the
 // other invocations that run.
 func TestTimeoutTakesAllInvocations(t *testing.T) {
+	t.Parallel()
 	inside := make(chan struct{}, 2)
 	f := start(t, spec{timeout: "00:00:01", functions: map[string]string{"A": timerFn, "B": timerFn}, answer: func(_ http.ResponseWriter, r *http.Request) {
 		inside <- struct{}{}

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -35,6 +36,11 @@ const exitHeader = "X-Test-Exit"
 func TestMain(m *testing.M) {
 	if target := os.Getenv(puppetVar); target != "" {
 		puppet(target)
+	}
+	// Tests that run in parallel mostly wait.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	// azeventhubs v2.0.2: ConsumerClient.Close leaves the renewal of its own
 	// management link's token behind.

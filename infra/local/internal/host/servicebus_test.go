@@ -97,6 +97,7 @@ func TestServiceBusKeepsMaxConcurrentCalls(t *testing.T) {
 }
 
 func TestServiceBusRenewsLocks(t *testing.T) {
+	t.Parallel()
 	connection := messaging(t, queues(broker.QueueConfig{LockDuration: 600 * time.Millisecond}))
 	var calls atomic.Int32
 	start(t, queueSpec(connection, "", map[string]string{"S": queueOne}, func(w http.ResponseWriter, r *http.Request) {
@@ -115,6 +116,7 @@ func TestServiceBusRenewsLocks(t *testing.T) {
 }
 
 func TestServiceBusRenewsForALimitedTime(t *testing.T) {
+	t.Parallel()
 	connection := messaging(t, queues(broker.QueueConfig{LockDuration: 300 * time.Millisecond}))
 	calls := make(chan call, 10)
 	s := queueSpec(connection, `"maxAutoLockRenewalDuration":"00:00:00.4"`, map[string]string{"S": queueOne}, func(w http.ResponseWriter, r *http.Request) {

@@ -38,6 +38,7 @@ func timerSpec(function string, store TimerStore, calls chan call) spec {
 }
 
 func TestTimerFires(t *testing.T) {
+	t.Parallel()
 	calls := make(chan call, 100)
 	start(t, timerSpec(timerFunction("*/1 * * * * *", ""), NewMemoryTimers(), calls))
 	for range 2 {
@@ -91,6 +92,7 @@ func TestTimerCatchesUpOnce(t *testing.T) {
 // TestTimerRunsOnOneInstance gives one of two hosts the lease: the other is
 // never called.
 func TestTimerRunsOnOneInstance(t *testing.T) {
+	t.Parallel()
 	timers := NewMemoryTimers()
 	var other atomic.Int32
 	calls := make(chan call, 100)
