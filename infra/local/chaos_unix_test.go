@@ -19,7 +19,7 @@ import (
 func storming(t *testing.T) (*process, []int) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	p := launch(t, "chaos", "-requests", "20", "-duration", "1m", "-faults", "none", "-tree-kills", "0", "-dir", dir)
+	p := launch(t, "chaos", "-requests", "20", "-duration", "1m", "-faults", "none", "-crash-points=false", "-tree-kills", "0", "-dir", dir)
 	p.until(t, "sending 20 requests")
 	handlers := started(t, filepath.Join(dir, "local", "log.txt"))
 	if len(handlers) != 2 {
