@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(func() int {
 		// Whatever this program starts of itself, such as the instances of chaos, is the
-		// command. Tests that mostly wait run four at a time.
-		if err := errors.Join(os.Setenv(asCommand, "1"), flag.Set("test.parallel", "4")); err != nil {
+		// command. Tests that mostly wait run three at a time.
+		if err := errors.Join(os.Setenv(asCommand, "1"), flag.Set("test.parallel", "3")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

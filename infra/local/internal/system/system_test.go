@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -35,9 +34,6 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		project, err := stage.FindProject(".")
-		if err == nil {
-			err = flag.Set("test.parallel", "4") // those that run in parallel mostly wait
-		}
 		if err == nil {
 			app = filepath.Join(dir, "app")
 			err = stage.Stage(context.Background(), stage.Options{Project: project, Out: app, Target: stage.Local})
