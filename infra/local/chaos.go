@@ -94,7 +94,7 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 	if err != nil {
 		return chaos.Config{}, err
 	}
-	if f.scheduler == string(settings.SchedulerBatch) { // see chaos.Config, which has no bound for it then
+	if f.scheduler != string(settings.SchedulerQueue) { // see chaos.Config, which has no bound for it then
 		delete(plan.Rates, fault.EventHubsRecreated)
 	}
 	plan.SlowSeconds = min(slowest, f.duration/slowPart).Seconds()

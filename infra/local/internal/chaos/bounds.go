@@ -190,7 +190,7 @@ func (c Config) can(p fault.Point) bool {
 	case fault.ServiceLate, fault.ServiceKill:
 		return len(c.Trial.Services) > 0
 	case fault.EventHubsRecreated: // slow deliveries hold their partitions: the hub is hardly ever empty
-		return c.Scheduler != settings.SchedulerBatch
+		return c.Scheduler == settings.SchedulerQueue
 	}
 	return true
 }

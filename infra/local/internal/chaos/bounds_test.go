@@ -51,8 +51,11 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 			t.Errorf("the usual run has no bound for %s", b.Name)
 		}
 	}
+	queued := breaking(10000, 3*time.Minute+30*time.Second)
+	queued.Scheduler = settings.SchedulerQueue
+	all := append(large, queued.bounds(40)...) // some come with one way to schedule alone
 	for _, s := range signBounds {
-		if b := bound(t, large, string(s.sign)); b.Wanted < 1 {
+		if b := bound(t, all, string(s.sign)); b.Wanted < 1 {
 			t.Errorf("the large run wants %d of %s", b.Wanted, s.sign)
 		}
 	}
@@ -70,6 +73,9 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 		return b.sign == Rescued || b.sign == Recreated || b.point == fault.EventHubsRecreated
 	}) {
 		t.Error("batch, whose hub is hardly ever empty, has a bound for its recreation")
+	}
+	if slices.ContainsFunc(usual, func(b Bound) bool { return b.sign == Recreated || b.point == fault.EventHubsRecreated }) {
+		t.Error("stream, whose hub is hardly ever empty, has a bound for its recreation")
 	}
 	none := breaking(1500, 45*time.Second)
 	none.Faults = fault.Plan{}
