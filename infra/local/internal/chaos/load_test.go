@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -233,6 +234,27 @@ func TestLoadFindsFault(t *testing.T) {
 	}
 }
 
+// Ensure that a client that leaves in the middle of its request never learns what
+// became of it, and that nobody is blamed for that.
+func TestLoadLeaves(t *testing.T) {
+	taken := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is it told of the client's end
+		close(taken)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 1})
+	defer client.Close()
+	l := &load{client: client, tally: newTally()}
+	s := sending{Item: workload.Item{Name: "gone", Kind: workload.Usual(samples), Body: json.RawMessage("{}")}, Leaves: 200 * time.Millisecond}
+	receipt, end, err := l.request(t.Context(), l.delivering(s))
+	if err != nil || end != wasUnanswered || receipt.TransactionID != "" || len(l.findings) > 0 {
+		t.Errorf("%v %v %v, findings %v", receipt, end, err, l.findings)
+	}
+	<-taken
+}
+
 // Ensure that the clients stop when their time is up, and that what has no
 // answer then counts as given up.
 func TestLoadGivesUp(t *testing.T) {
@@ -252,7 +274,13 @@ func TestLoadGivesUp(t *testing.T) {
 	if err := l.run(ctx, ctx, shortly(t, MinRequests, 50*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	if c := l.tally.clients(); c.Accepted != 0 || c.GivenUp == 0 || c.GivenUp != c.Sent || len(l.findings) > 0 {
+	left := 0 // clients that did not wait for the end
+	for _, o := range l.outcomes {
+		if o.end == wasUnanswered && o.Leaves > 0 {
+			left++
+		}
+	}
+	if c := l.tally.clients(); c.Accepted != 0 || c.GivenUp == 0 || c.GivenUp+left != c.Sent || len(l.findings) > 0 {
 		t.Errorf("%+v, findings %v", c, l.findings)
 	}
 }

@@ -28,7 +28,10 @@ type sending struct {
 	// Twice is true if the client sends the request a second time while the
 	// first is on its way, under the same id or key.
 	Twice bool
-	Acts  []act
+	// Leaves is how long after sending it the client goes away, whether or not it has
+	// its answer; 0 for one that stays.
+	Leaves time.Duration
+	Acts   []act
 }
 
 // malformed reports whether the request is to be refused.
@@ -66,6 +69,10 @@ const MinRequests = 20
 const (
 	actedEvery   = 4 // one of so many requests is changed or cancelled
 	twicePercent = 8 // of the requests are sent a second time while the first is on its way
+	// leavesPercent of the requests without an id or key have a client that is gone
+	// within leavesWithin: it never learns what became of them.
+	leavesPercent = 15
+	leavesWithin  = 40 * time.Millisecond
 	// spikePercent of the requests come all at one moment.
 	spikePercent = 15
 	// Of so many requests one has a crowd, one a pickup at its moment (four at
@@ -139,7 +146,7 @@ func (m mixture) plan() ([]sending, error) {
 			s.At = spike
 		}
 		s.choose(random)
-		if !s.malformed() && i%actedEvery == 0 {
+		if !s.malformed() && s.Leaves == 0 && i%actedEvery == 0 {
 			stories[acted%len(stories)](&s, random)
 			acted++
 		}
@@ -186,7 +193,7 @@ func (s *sending) draw(m mixture, random *rand.Rand) error {
 func (m mixture) stage(all []sending, random *rand.Rand) {
 	free := map[string][]*sending{} // by kind
 	for i := range all {
-		if s := &all[i]; len(s.Acts) == 0 {
+		if s := &all[i]; len(s.Acts) == 0 && s.Leaves == 0 {
 			free[s.Kind.Name] = append(free[s.Kind.Name], s)
 		}
 	}
@@ -233,6 +240,10 @@ func (s *sending) choose(random *rand.Rand) {
 		s.own()
 	case 2:
 		s.Key = "key-" + s.Name
+	default:
+		if !s.malformed() && random.IntN(100) < leavesPercent {
+			s.Leaves = 1 + upTo(random, leavesWithin)
+		}
 	}
 }
 

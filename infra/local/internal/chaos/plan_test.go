@@ -41,7 +41,7 @@ func planOf(t *testing.T, m mixture) []sending {
 func told(all []sending) []string {
 	var lines []string
 	for _, s := range all {
-		lines = append(lines, fmt.Sprintf("%s %s %s %s %s %v %v %t %+v", s.Kind.Name, s.Name, s.ID, s.Key, s.Body, s.At, s.Wait, s.Twice, s.Acts))
+		lines = append(lines, fmt.Sprintf("%s %s %s %s %s %v %v %t %v %+v", s.Kind.Name, s.Name, s.ID, s.Key, s.Body, s.At, s.Wait, s.Twice, s.Leaves, s.Acts))
 	}
 	return lines
 }
@@ -71,6 +71,12 @@ func TestPlanHasEverything(t *testing.T) {
 		kinds[s.Kind.Name]++
 		if s.Twice {
 			kinds["twice"]++
+		}
+		if s.Leaves > 0 {
+			kinds["left"]++
+			if s.ID != "" || s.Key != "" || len(s.Acts) > 0 || s.malformed() || s.As != "" {
+				t.Errorf("the client of %s leaves, and has more to do", s.Name)
+			}
 		}
 		names[s.Name] = true
 		spike[s.At]++
@@ -119,8 +125,8 @@ func TestPlanHasEverything(t *testing.T) {
 		}
 		total += kinds[kind.Name]
 	}
-	if total-kinds["malformed"] != requests || len(names) != len(all) || kinds["twice"] < requests/20 {
-		t.Errorf("%d requests, %d malformed, %d sent twice, %d names for %d", total, kinds["malformed"], kinds["twice"], len(names), len(all))
+	if total-kinds["malformed"] != requests || len(names) != len(all) || kinds["twice"] < requests/20 || kinds["left"] < requests/40 {
+		t.Errorf("%d requests, %d malformed, %d sent twice, %d left, %d names for %d", total, kinds["malformed"], kinds["twice"], kinds["left"], len(names), len(all))
 	}
 	for _, way := range []string{"id", "key", "neither"} {
 		if ways[way] < requests/10 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -39,11 +40,27 @@ type question struct {
 func (l *load) delivering(s sending) question {
 	return question{
 		name: s.Name, kind: workflow.OperationStart, twice: s.Twice, body: s.Body,
-		ask: func(ctx context.Context) (workload.Receipt, error) { return l.client.Submit(ctx, s.Item) },
+		ask: func(ctx context.Context) (workload.Receipt, error) {
+			if s.Leaves > 0 {
+				return l.submitAndLeave(ctx, s)
+			}
+			return l.client.Submit(ctx, s.Item)
+		},
 		expected: func(status int) bool {
 			return s.malformed() && status == http.StatusBadRequest
 		},
 	}
+}
+
+// submitAndLeave sends a request as a client does that goes away in the middle of it.
+func (l *load) submitAndLeave(ctx context.Context, s sending) (workload.Receipt, error) {
+	staying, leave := context.WithTimeout(ctx, s.Leaves)
+	defer leave()
+	r, err := l.client.Submit(staying, s.Item)
+	if err != nil && ctx.Err() == nil && staying.Err() != nil {
+		err = fmt.Errorf("%w, the client has left: %w", workload.ErrUnanswered, err)
+	}
+	return r, err
 }
 
 // changing is the question that asks for a change or a cancel.

@@ -16,12 +16,10 @@ import (
 )
 
 // recreatePause is between two looks whether Relay has caught up. While it has
-// not, the hub takes no events for drainTime, then some again for as long; where Relay
-// runs the events, and a batch ends with its slowest one, for drainTimeOfRuns.
+// not, the hub takes no events for drainTime, then some again for as long.
 const (
-	recreatePause   = 50 * time.Millisecond
-	drainTime       = 5 * time.Second
-	drainTimeOfRuns = 15 * time.Second
+	recreatePause = 50 * time.Millisecond
+	drainTime     = 5 * time.Second
 )
 
 // recreateHub deletes the hub and creates it again, as soon as Relay has handed
@@ -37,14 +35,10 @@ func (s *System) recreateHub(ctx context.Context) (err error) {
 	positions := cosmosdb.NewCheckpoints(db)
 	hold := func(hold bool) error { return s.Emulators.Broker.HoldHub(s.app.EventHub, hold) }
 	defer func() { err = errors.Join(err, hold(false)) }()
-	drain := drainTime
-	if s.app.Scheduler.Mode != settings.SchedulerQueue {
-		drain = drainTimeOfRuns
-	}
 	tick := time.NewTicker(recreatePause)
 	defer tick.Stop()
 	for begun := time.Now(); ; {
-		if err := hold(time.Since(begun)/drain%2 == 0); err != nil {
+		if err := hold(time.Since(begun)/drainTime%2 == 0); err != nil {
 			return err
 		}
 		done, err := s.Emulators.Broker.RecreateHubIf(s.app.EventHub, func(ends []int64) bool {
