@@ -18,6 +18,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -103,20 +104,20 @@ func openGate(s settings.Settings, logger *slog.Logger, now func() time.Time) (*
 
 // newMint returns what makes ids. Without keys it makes one that nobody else has,
 // which the settings allow on a developer's machine alone.
-func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*ingest.Minter, error) {
-	keys, err := ingest.ParseIDKeys(s.IDKeys.Reveal())
+func newMint(s settings.Settings, logger *slog.Logger, now func() time.Time) (*shard.Minter, error) {
+	keys, err := shard.ParseIDKeys(s.IDKeys.Reveal())
 	if err == nil && len(keys) == 0 {
 		if s.Functions.Has("Ingest") || s.Functions.Has("Progress") {
 			logger.Warn("ids are minted with a key that only this process has: other instances reject them until they are stored; set ID_KEYS")
 		}
-		var key ingest.IDKey
-		key, err = ingest.NewIDKey(0, cryptorand.Reader)
-		keys = []ingest.IDKey{key}
+		var key shard.IDKey
+		key, err = shard.NewIDKey(0, cryptorand.Reader)
+		keys = []shard.IDKey{key}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keys of ids: %w", err)
 	}
-	return ingest.NewMinter(keys, now, cryptorand.Reader), nil
+	return shard.NewMinter(keys, now, cryptorand.Reader), nil
 }
 
 // newBackendGuard returns what keeps the calls to the backends within their limits.

@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"flag"
 
-	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 func defineKeys(*flag.FlagSet) func(context.Context, *hook) error {
@@ -23,14 +23,14 @@ func (h *hook) keys(ctx context.Context) error {
 
 // idKeys makes the key of the ids that the app gives out.
 func (h *hook) idKeys(ctx context.Context) error {
-	keys, err := ingest.ParseIDKeys(h.env(envIDKeys))
+	keys, err := shard.ParseIDKeys(h.env(envIDKeys))
 	if err != nil {
 		return &usageError{envIDKeys + ": " + err.Error()}
 	}
 	if len(keys) > 0 {
 		return h.say("%s is set: %s signs ids", envIDKeys, keys[0])
 	}
-	key, err := ingest.NewIDKey(1, rand.Reader)
+	key, err := shard.NewIDKey(1, rand.Reader)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // Ensure that a key is made once, that it is one that the app takes, and that it
@@ -16,7 +16,7 @@ func TestKeysAreMadeOnce(t *testing.T) {
 			t.Fatalf("exit %d: %s", exit, &w.errors)
 		}
 	}
-	keys, err := ingest.ParseIDKeys(w.vars[envIDKeys])
+	keys, err := shard.ParseIDKeys(w.vars[envIDKeys])
 	if err != nil || len(keys) != 1 || len(w.set) != 1 {
 		t.Errorf("%v, %v; set %v", keys, err, w.set)
 	}

@@ -2,7 +2,7 @@
 // and answers when the hub has acknowledged the request's event.
 //
 // Reading order: accept.go (new transactions), change.go (reschedule and
-// cancel), request.go (what is kept to recognize a request), mint.go (the ids),
-// known.go (which were accepted), writer.go and lane.go (the group commit), errors.go (what
+// cancel), request.go (what is kept to recognize a request), known.go (which were
+// accepted), writer.go and lane.go (the group commit), errors.go (what
 // is refused).
 package ingest

@@ -8,20 +8,21 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // realMint is a mint with a key of its own.
-func realMint(t *testing.T, now time.Time) *Minter {
+func realMint(t *testing.T, now time.Time) *shard.Minter {
 	t.Helper()
-	key, err := NewIDKey(1, rand.Reader)
+	key, err := shard.NewIDKey(1, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewMinter([]IDKey{key}, func() time.Time { return now }, rand.Reader)
+	return shard.NewMinter([]shard.IDKey{key}, func() time.Time { return now }, rand.Reader)
 }
 
-func newID(t *testing.T, m *Minter, kind IDKind, whom string) string {
+func newID(t *testing.T, m *shard.Minter, kind shard.IDKind, whom string) string {
 	t.Helper()
 	id, err := m.New(kind, whom)
 	if err != nil {
@@ -37,9 +38,9 @@ func TestForgedIDs(t *testing.T) {
 	m := realMint(t, noon)
 	b.c.Known.Mint = m
 	for name, id := range map[string]string{
-		"forged":            newID(t, realMint(t, noon), TransactionIDs, "ann"),
-		"another's":         newID(t, m, TransactionIDs, "bob"),
-		"an operation's":    newID(t, m, OperationIDs, operationOf("x", "ann")),
+		"forged":            newID(t, realMint(t, noon), shard.TransactionIDs, "ann"),
+		"another's":         newID(t, m, shard.TransactionIDs, "bob"),
+		"an operation's":    newID(t, m, shard.OperationIDs, operationOf("x", "ann")),
 		"made up, UUIDv7":   "019be2a0-3c00-7abc-8def-0123456789ab",
 		"made up of zeroes": "t1-000000000000000000000000000000000000000000000000",
 	} {
@@ -53,13 +54,13 @@ func TestForgedIDs(t *testing.T) {
 					}
 				}
 			}
-			if _, err := b.Put(t.Context(), id, input(`{"a":1}`)); formed(id) && !failure.Is(err, failure.NotFound) {
+			if _, err := b.Put(t.Context(), id, input(`{"a":1}`)); shard.Formed(id) && !failure.Is(err, failure.NotFound) {
 				t.Errorf("a put: %v", err)
 			}
-			if _, err := b.c.Known.AcceptedAt(t.Context(), id, "ann"); formed(id) && !failure.Is(err, failure.NotFound) {
+			if _, err := b.c.Known.AcceptedAt(t.Context(), id, "ann"); shard.Formed(id) && !failure.Is(err, failure.NotFound) {
 				t.Errorf("asked for: %v", err)
 			}
-			if _, kept := b.requests.kept[id]; kept != !formed(id) {
+			if _, kept := b.requests.kept[id]; kept != !shard.Formed(id) {
 				t.Errorf("kept %v", kept)
 			}
 		})
@@ -104,7 +105,7 @@ func TestMintedIDs(t *testing.T) {
 func TestIDOfAForgottenKey(t *testing.T) {
 	b := newBench()
 	b.c.Known.Mint = realMint(t, noon)
-	id := newID(t, realMint(t, noon), TransactionIDs, "ann")
+	id := newID(t, realMint(t, noon), shard.TransactionIDs, "ann")
 	p := ofAnn(workflow.Running)
 	p.ID = id
 	p.Operations[0].Hash = workflow.Hash(workflow.OperationStart, id, []byte(`{"a":1}`))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -156,12 +157,12 @@ type fakeMint struct {
 	fail   error
 }
 
-func (m *fakeMint) New(IDKind, string) (string, error) {
+func (m *fakeMint) New(shard.IDKind, string) (string, error) {
 	m.minted++
 	return fmt.Sprintf("m-%d", m.minted), m.fail
 }
 
-func (m *fakeMint) At(_ IDKind, _, id string) (time.Time, bool) {
+func (m *fakeMint) At(_ shard.IDKind, _, id string) (time.Time, bool) {
 	return noon, strings.HasPrefix(id, "m-")
 }
 

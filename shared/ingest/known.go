@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -23,13 +24,13 @@ type Known struct {
 // ahead of this one's.
 const clockSkew = 5 * time.Minute
 
-// Mint makes ids and knows them; Minter does.
+// Mint makes ids and knows them; shard.Minter does.
 type Mint interface {
 	// New makes an id of a kind for someone. An error is that of the system's
 	// random source.
-	New(kind IDKind, whom string) (string, error)
+	New(kind shard.IDKind, whom string) (string, error)
 	// At returns when such an id was minted for someone, false if it never was.
-	At(kind IDKind, whom, id string) (time.Time, bool)
+	At(kind shard.IDKind, whom, id string) (time.Time, bool)
 }
 
 // operationOf is whom the id of an operation is minted for.
@@ -38,23 +39,23 @@ func operationOf(transactionID, caller string) string { return transactionID + "
 // forged reports whether an id has the form of a minted one though it was minted
 // for another caller, or never.
 func (k Known) forged(id, caller string) bool {
-	_, ours := k.Mint.At(TransactionIDs, caller, id)
-	return !ours && formed(id)
+	_, ours := k.Mint.At(shard.TransactionIDs, caller, id)
+	return !ours && shard.Formed(id)
 }
 
 // Transaction reports when the id of a transaction was minted for a caller, if
 // that was within the retention.
 func (k Known) Transaction(id, caller string) (time.Time, bool) {
-	return k.young(TransactionIDs, caller, id)
+	return k.young(shard.TransactionIDs, caller, id)
 }
 
 // Operation reports when the id of a caller's operation on a transaction was
 // minted, if that was within the retention.
 func (k Known) Operation(id, transactionID, caller string) (time.Time, bool) {
-	return k.young(OperationIDs, operationOf(transactionID, caller), id)
+	return k.young(shard.OperationIDs, operationOf(transactionID, caller), id)
 }
 
-func (k Known) young(kind IDKind, whom, id string) (time.Time, bool) {
+func (k Known) young(kind shard.IDKind, whom, id string) (time.Time, bool) {
 	at, ok := k.Mint.At(kind, whom, id)
 	if !ok {
 		return time.Time{}, false

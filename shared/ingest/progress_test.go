@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -61,11 +62,11 @@ func newProgress() (*Progress, *stores) {
 // minted knows ids by their form.
 type minted struct{}
 
-func (minted) New(IDKind, string) (string, error) {
+func (minted) New(shard.IDKind, string) (string, error) {
 	return "", errors.New("progress must not mint")
 }
 
-func (minted) At(_ IDKind, _, id string) (time.Time, bool) {
+func (minted) At(_ shard.IDKind, _, id string) (time.Time, bool) {
 	return midday, strings.HasPrefix(id, "m-")
 }
 

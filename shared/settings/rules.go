@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
-	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/notify"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // ClockMargin is the difference between the clocks of two machines that leases
@@ -85,7 +85,7 @@ func (s Settings) ownRules() []business.Rule {
 			!s.Notify.On() || s.Notify.Key.Set()),
 		rule([]string{"NOTIFY_SIGNING_KEY"}, "NOTIFY_SIGNING_KEY must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.Key)),
 		rule([]string{"NOTIFY_SIGNING_KEY_PREVIOUS"}, "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.PreviousKey)),
-		rule([]string{"ID_KEYS"}, "ID_KEYS "+ingest.ErrIDKeys.Error()+", or nothing", mints(s.IDKeys)),
+		rule([]string{"ID_KEYS"}, "ID_KEYS "+shard.ErrIDKeys.Error()+", or nothing", mints(s.IDKeys)),
 		rule([]string{"AUTH_MODE", "ID_KEYS"}, "AUTH_MODE other than off needs ID_KEYS where Ingest or Progress run: all instances must know the ids of each other",
 			s.Auth.Mode == AuthOff || s.IDKeys.Set() || !s.Functions.Has("Ingest") && !s.Functions.Has("Progress")),
 		rule([]string{"AUTH_MODE", "AUTH_ISSUER"}, "AUTH_MODE entra needs AUTH_ISSUER: tokens are worth nothing without one who signs them",
@@ -118,7 +118,7 @@ func (s Settings) schedulerRules(longest, call time.Duration) []business.Rule {
 
 // mints reports whether a secret is keys of ids, if it is anything.
 func mints(keys Secret) bool {
-	_, err := ingest.ParseIDKeys(keys.Reveal())
+	_, err := shard.ParseIDKeys(keys.Reveal())
 	return err == nil
 }
 

@@ -57,7 +57,7 @@ type Settings struct {
 	// Business are the settings of the business, by name.
 	Business business.Values
 
-	// IDKeys are what ids are minted with, and known by; see ingest.Minter.
+	// IDKeys are what ids are minted with, and known by; see shard.Minter.
 	IDKeys Secret
 	// EventConcurrency is how many events of one function run at once here.
 	EventConcurrency int

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // idKeysSetting is the setting with the keys of the ids that the app gives out.
@@ -34,8 +34,8 @@ func (d *data) idKeys() (string, error) {
 		return "", fmt.Errorf("read the keys of ids: %w", err)
 	}
 	keys := strings.TrimSpace(string(text))
-	if parsed, err := ingest.ParseIDKeys(keys); err != nil || len(parsed) == 0 {
-		return "", fmt.Errorf("%s: the keys of ids %w; remove the file, at the price of ids not stored yet", path, ingest.ErrIDKeys)
+	if parsed, err := shard.ParseIDKeys(keys); err != nil || len(parsed) == 0 {
+		return "", fmt.Errorf("%s: the keys of ids %w; remove the file, at the price of ids not stored yet", path, shard.ErrIDKeys)
 	}
 	return keys, nil
 }
@@ -64,7 +64,7 @@ func (d *data) makeIDKeys(path string) (string, error) {
 }
 
 func newIDKeys() (string, error) {
-	key, err := ingest.NewIDKey(1, rand.Reader)
+	key, err := shard.NewIDKey(1, rand.Reader)
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // Ensure that the keys of ids are made once for a folder, that nobody else reads
@@ -24,7 +24,7 @@ func TestIDKeysAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if parsed, err := ingest.ParseIDKeys(keys); err != nil || len(parsed) != 1 || first != "" && keys != first {
+		if parsed, err := shard.ParseIDKeys(keys); err != nil || len(parsed) != 1 || first != "" && keys != first {
 			t.Errorf("%v, %v; the same as before: %t", parsed, err, keys == first)
 		}
 		first = keys

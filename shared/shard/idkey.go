@@ -1,4 +1,4 @@
-package ingest
+package shard
 
 import (
 	"encoding/base64"

@@ -1,4 +1,4 @@
-package ingest
+package shard
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func TestMintedIsKnown(t *testing.T) {
 	if got, ok := m.At(TransactionIDs, "ann", id); !ok || !got.Equal(mintedAt) {
 		t.Errorf("minted at %v, %v", got, ok)
 	}
-	if !problem.ValidID(id) || !formed(id) {
+	if !problem.ValidID(id) || !Formed(id) {
 		t.Errorf("%s can't travel", id)
 	}
 	for what, known := range map[string]bool{
@@ -80,16 +80,16 @@ func TestForgedIsUnknown(t *testing.T) {
 		}
 	}
 	for _, other := range []string{strings.ToUpper(id), id + "0", id[:len(id)-1], id[:20] + "\n" + id[20:], id + "\n", " " + id, ""} {
-		if second(m.At(TransactionIDs, "", other)) || formed(other) {
+		if second(m.At(TransactionIDs, "", other)) || Formed(other) {
 			t.Errorf("%q is taken for %s", other, id)
 		}
 	}
 	for _, other := range []string{"order-1", "t1-order", "019be2a0-3c00-7abc-8def-0123456789ab", "ada8c628-a22b-5676-818e-4b3f9a64f198"} {
-		if formed(other) {
+		if Formed(other) {
 			t.Errorf("a client may not choose %s", other)
 		}
 	}
-	if forged := string(TransactionIDs) + strings.Repeat("0", len(id)-3); !formed(forged) || second(m.At(TransactionIDs, "", forged)) {
+	if forged := string(TransactionIDs) + strings.Repeat("0", len(id)-3); !Formed(forged) || second(m.At(TransactionIDs, "", forged)) {
 		t.Errorf("%s is not taken for a forged one", forged)
 	}
 }

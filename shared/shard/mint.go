@@ -1,4 +1,4 @@
-package ingest
+package shard
 
 import (
 	"crypto/hmac"
@@ -82,9 +82,9 @@ func (m *Minter) At(kind IDKind, whom, id string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// formed reports whether an id has the form of a minted one. Clients may choose
+// Formed reports whether an id has the form of a minted one. Clients may choose
 // no such id, whether it was ever minted or not.
-func formed(id string) bool {
+func Formed(id string) bool {
 	for _, kind := range []IDKind{TransactionIDs, OperationIDs} {
 		if _, ok := parseID(kind, id); ok {
 			return true
