@@ -74,7 +74,7 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 			return s.send(ctx, kept, in, true)
 		}
 	}
-	id, err := s.c.Known.Mint.New(shard.TransactionIDs, in.Caller)
+	id, err := s.c.Known.Mint.New(shard.TransactionIDs, in.Caller, shard.First)
 	if err != nil {
 		return Result{}, fmt.Errorf("accept request: %w", err)
 	}
@@ -179,7 +179,7 @@ func (s *Service) keepAndSend(ctx context.Context, r RequestRecord, in Input, ot
 
 // request makes the record of a request that comes now.
 func (s *Service) request(id, transactionID string, kind workflow.OperationKind, in Input) (RequestRecord, error) {
-	operationID, err := s.c.Known.Mint.New(shard.OperationIDs, operationOf(transactionID, in.Caller))
+	operationID, err := s.c.Known.Mint.New(shard.OperationIDs, operationOf(transactionID, in.Caller), shard.First)
 	if err != nil {
 		return RequestRecord{}, fmt.Errorf("accept request: %w", err)
 	}

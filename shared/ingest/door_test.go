@@ -24,7 +24,7 @@ func realMint(t *testing.T, now time.Time) *shard.Minter {
 
 func newID(t *testing.T, m *shard.Minter, kind shard.IDKind, whom string) string {
 	t.Helper()
-	id, err := m.New(kind, whom)
+	id, err := m.New(kind, whom, shard.First)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ type fakeMint struct {
 	fail   error
 }
 
-func (m *fakeMint) New(shard.IDKind, string) (string, error) {
+func (m *fakeMint) New(shard.IDKind, string, shard.Number) (string, error) {
 	m.minted++
 	return fmt.Sprintf("m-%d", m.minted), m.fail
 }

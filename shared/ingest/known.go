@@ -26,9 +26,9 @@ const clockSkew = 5 * time.Minute
 
 // Mint makes ids and knows them; shard.Minter does.
 type Mint interface {
-	// New makes an id of a kind for someone. An error is that of the system's
+	// New makes an id of a kind for someone, of what is in a shard. An error is that of the system's
 	// random source.
-	New(kind shard.IDKind, whom string) (string, error)
+	New(kind shard.IDKind, whom string, in shard.Number) (string, error)
 	// At returns when such an id was minted for someone, false if it never was.
 	At(kind shard.IDKind, whom, id string) (time.Time, bool)
 }

@@ -62,7 +62,7 @@ func newProgress() (*Progress, *stores) {
 // minted knows ids by their form.
 type minted struct{}
 
-func (minted) New(shard.IDKind, string) (string, error) {
+func (minted) New(shard.IDKind, string, shard.Number) (string, error) {
 	return "", errors.New("progress must not mint")
 }
 

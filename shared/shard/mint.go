@@ -24,16 +24,12 @@ const (
 // whose order is that of the bytes. Ids sort by time within a kind.
 const (
 	timeAt   = 0  // 6 bytes: milliseconds since 1970
-	placeAt  = 6  // 2 bytes: where what it names is stored; see firstPlace
+	placeAt  = 6  // 2 bytes: the shard of what it names
 	keyAt    = 8  // 1 byte: the number of the key
 	randomAt = 9  // 9 bytes
 	macAt    = 18 // 12 bytes: of kind, of whom it was minted for, and of all before
 	idSize   = 30
 )
-
-// firstPlace is the place of everything while there is one hub, one queue and one
-// database.
-const firstPlace = 1
 
 var idEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
@@ -51,13 +47,13 @@ func NewMinter(keys []IDKey, now func() time.Time, random io.Reader) *Minter {
 	return &Minter{keys: keys, now: now, random: random}
 }
 
-// New makes an id for someone: the caller of a transaction, or whatever else is to
-// be known to find out that the id was minted. The error is that of the random
-// source.
-func (m *Minter) New(kind IDKind, whom string) (string, error) {
+// New makes an id of what is in a shard for someone: the caller of a transaction, or
+// whatever else is to be known to find out that the id was minted. The error is that
+// of the random source.
+func (m *Minter) New(kind IDKind, whom string, in Number) (string, error) {
 	var id [idSize]byte
 	binary.BigEndian.PutUint64(id[timeAt:], uint64(m.now().UnixMilli())<<16)
-	binary.BigEndian.PutUint16(id[placeAt:], firstPlace)
+	binary.BigEndian.PutUint16(id[placeAt:], uint16(in))
 	key := m.keys[0]
 	id[keyAt] = key.Number
 	if _, err := io.ReadFull(m.random, id[randomAt:macAt]); err != nil {
@@ -80,6 +76,16 @@ func (m *Minter) At(kind IDKind, whom, id string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+// Claimed returns the shard that an id says it is in, whether it was ever minted or
+// not; false for an id that has not the form of a transaction's.
+func Claimed(id string) (Number, bool) {
+	raw, ok := parseID(TransactionIDs, id)
+	if !ok {
+		return 0, false
+	}
+	return Number(binary.BigEndian.Uint16(raw[placeAt:])), true
 }
 
 // Formed reports whether an id has the form of a minted one. Clients may choose

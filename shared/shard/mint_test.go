@@ -32,7 +32,7 @@ func mintAt(now time.Time, keys ...IDKey) *Minter {
 
 func mintID(t *testing.T, m *Minter, kind IDKind, whom string) string {
 	t.Helper()
-	id, err := m.New(kind, whom)
+	id, err := m.New(kind, whom, First)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestIDsSortByTimeAndDiffer(t *testing.T) {
 
 func TestNoRandomNumbers(t *testing.T) {
 	m := NewMinter([]IDKey{idKey(t, 1)}, time.Now, bytes.NewReader(nil))
-	if id, err := m.New(TransactionIDs, ""); !errors.Is(err, io.EOF) {
+	if id, err := m.New(TransactionIDs, "", First); !errors.Is(err, io.EOF) {
 		t.Errorf("%s, %v", id, err)
 	}
 	if _, err := NewIDKey(1, bytes.NewReader(make([]byte, 31))); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -165,7 +165,7 @@ func BenchmarkMint(b *testing.B) {
 	m := NewMinter([]IDKey{k}, time.Now, rand.Reader)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.New(TransactionIDs, "tenant/object"); err != nil {
+		if _, err := m.New(TransactionIDs, "tenant/object", First); err != nil {
 			b.Fatal(err)
 		}
 	}

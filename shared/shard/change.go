@@ -1,0 +1,198 @@
+package shard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Act is what an operator does to the map.
+type Act string
+
+// The acts.
+const (
+	ActAdd    Act = "add"    // a shard: Name, Endpoints, Weight
+	ActWeight Act = "weight" // of a Shard: Weight
+	ActClose  Act = "close"  // a Shard: it gets no new transactions
+	ActOpen   Act = "open"   // a Shard that is closing
+	ActPin    Act = "pin"    // a Caller to a Shard
+	ActUnpin  Act = "unpin"  // a Caller
+)
+
+// Acts are all of them.
+var Acts = []Act{ActAdd, ActWeight, ActClose, ActOpen, ActPin, ActUnpin}
+
+// Change is an act with what it needs.
+type Change struct {
+	Act       Act       `json:"act"`
+	Shard     Number    `json:"shard,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	Endpoints Endpoints `json:"endpoints,omitzero"`
+	Weight    int       `json:"weight,omitempty"`
+	Caller    string    `json:"caller,omitempty"`
+}
+
+// RefusedError is why a change can't be made to the map as it is, for people.
+type RefusedError string
+
+func (e RefusedError) Error() string { return string(e) }
+
+func refused(format string, args ...any) error {
+	return RefusedError(fmt.Errorf(format, args...).Error())
+}
+
+// Apply returns the map after a change that someone makes at a time, and what the
+// change does, in words. What is so already is no change: then it returns m itself.
+// The error is a RefusedError. m is left as it is.
+func (m *Map) Apply(c Change, at time.Time, by, why string) (next *Map, said string, err error) {
+	n := *m
+	n.Shards, n.Pins = slices.Clone(m.Shards), maps.Clone(m.Pins)
+	said, changed, err := n.apply(c)
+	if err != nil {
+		return nil, "", err
+	}
+	if !changed {
+		return m, said, nil
+	}
+	n.Version++
+	n.History = append(slices.Clone(m.History[max(0, len(m.History)+1-maxHistory):]), Entry{n.Version, at, by, why, said})
+	if err := n.Validate(); err != nil {
+		return nil, "", refused("the map would be wrong: %w", err)
+	}
+	return &n, said, nil
+}
+
+// apply makes a change, or reports that things are so already.
+func (m *Map) apply(c Change) (said string, changed bool, err error) {
+	switch c.Act {
+	case ActAdd:
+		return m.add(c)
+	case ActUnpin:
+		return m.unpin(c.Caller)
+	case ActWeight, ActClose, ActOpen, ActPin:
+	default:
+		return "", false, refused("there is no act %q: use one of %v", c.Act, Acts)
+	}
+	i := m.index(c.Shard)
+	if i < 0 {
+		return "", false, refused("there is no shard %d", c.Shard)
+	}
+	s := &m.Shards[i]
+	switch c.Act {
+	case ActWeight:
+		return m.weigh(s, c.Weight)
+	case ActClose:
+		return m.close(s)
+	case ActOpen:
+		return open(s)
+	}
+	return m.pin(c.Caller, *s)
+}
+
+func (m *Map) add(c Change) (string, bool, error) {
+	for _, s := range m.Shards {
+		if s.Name == c.Name && s.Endpoints == c.Endpoints {
+			return fmt.Sprintf("shard %d is %s already", s.Number, s.Name), false, nil
+		}
+	}
+	last := slices.MaxFunc(m.Shards, func(a, b Shard) int { return cmp.Compare(a.Number, b.Number) }).Number
+	added := Shard{last + 1, c.Name, c.Endpoints, c.Weight, Open}
+	if errs := added.faults(); len(errs) > 0 {
+		return "", false, refused("shard %q can't be added: %w", c.Name, errs[0])
+	}
+	for _, s := range m.Shards {
+		if err := added.apart(s); err != nil {
+			return "", false, refused("shard %q can't be added: %w", c.Name, err)
+		}
+	}
+	m.Shards = append(m.Shards, added)
+	return fmt.Sprintf("added shard %d, %s, with weight %d", added.Number, added.Name, added.Weight), true, nil
+}
+
+// lastOne reports whether callers without a pin come to this shard alone.
+func (m *Map) lastOne(s *Shard) bool {
+	return s.takes() && !slices.ContainsFunc(m.Shards, func(other Shard) bool { return other.Number != s.Number && other.takes() })
+}
+
+func (m *Map) weigh(s *Shard, weight int) (string, bool, error) {
+	switch {
+	case s.Weight == weight:
+		return fmt.Sprintf("shard %d has weight %d already", s.Number, weight), false, nil
+	case weight < 0 || weight > MaxWeight:
+		return "", false, refused("weight %d is not 0 to %d", weight, MaxWeight)
+	case weight == 0 && m.lastOne(s):
+		return "", false, refused("shard %d is the last open one with a weight above 0: give another one a weight first", s.Number)
+	}
+	said := fmt.Sprintf("weight of shard %d from %d to %d", s.Number, s.Weight, weight)
+	s.Weight = weight
+	return said, true, nil
+}
+
+func (m *Map) close(s *Shard) (string, bool, error) {
+	switch {
+	case s.State != Open:
+		return fmt.Sprintf("shard %d is %s already", s.Number, s.State), false, nil
+	case m.lastOne(s):
+		return "", false, refused("shard %d is the last open one with a weight above 0: add or open another one first", s.Number)
+	}
+	s.State = Closing
+	said := fmt.Sprintf("shard %d is closing", s.Number)
+	if n := m.pinnedTo(s.Number); n > 0 {
+		said += fmt.Sprintf(": the new transactions of its %d pinned callers go where weights lead them", n)
+	}
+	return said, true, nil
+}
+
+func (m *Map) pinnedTo(n Number) (callers int) {
+	for _, to := range m.Pins {
+		if to == n {
+			callers++
+		}
+	}
+	return callers
+}
+
+func open(s *Shard) (string, bool, error) {
+	switch s.State {
+	case Open:
+		return fmt.Sprintf("shard %d is open already", s.Number), false, nil
+	case Closed:
+		return "", false, refused("shard %d is closed for good: add a new one", s.Number)
+	}
+	s.State = Open
+	return fmt.Sprintf("shard %d is open again", s.Number), true, nil
+}
+
+func (m *Map) pin(caller string, to Shard) (string, bool, error) {
+	from, pinned := m.Pins[caller]
+	switch err := text(caller); {
+	case err != nil:
+		return "", false, refused("the caller %w", err)
+	case pinned && from == to.Number:
+		return fmt.Sprintf("caller %s is pinned to shard %d already", caller, to.Number), false, nil
+	case to.State != Open:
+		return "", false, refused("shard %d is %s: pin to an open one", to.Number, to.State)
+	case !pinned && len(m.Pins) >= MaxPins:
+		return "", false, refused("there are %d pins, and more are not possible: unpin another caller first", MaxPins)
+	}
+	if m.Pins == nil {
+		m.Pins = map[string]Number{}
+	}
+	m.Pins[caller] = to.Number
+	said := fmt.Sprintf("pinned caller %s to shard %d", caller, to.Number)
+	if pinned {
+		said += fmt.Sprintf(" instead of %d", from)
+	}
+	return said, true, nil
+}
+
+func (m *Map) unpin(caller string) (string, bool, error) {
+	from, pinned := m.Pins[caller]
+	if !pinned {
+		return fmt.Sprintf("caller %s is not pinned", caller), false, nil
+	}
+	delete(m.Pins, caller)
+	return fmt.Sprintf("unpinned caller %s from shard %d", caller, from), true, nil
+}
