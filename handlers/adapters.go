@@ -18,6 +18,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 )
@@ -59,6 +60,7 @@ func openAdapters(b business.Business, s settings.Settings, logger *slog.Logger,
 	if err := a.openBackends(s, &identities); err != nil {
 		return nil, err
 	}
+	a.stamp = func(of shard.Shard) (stamp, error) { return a.openStamp(s, &identities, of.Endpoints) }
 	receiver, err := openReceiver(b, s, logger)
 	if receiver != nil { // a nil pointer would be a receiver
 		a.receiver = receiver
@@ -72,7 +74,7 @@ func (a *adapters) openEventHubs(s settings.Settings, identities *auth.Identitie
 	if err != nil {
 		return err
 	}
-	producer, err := messaging.OpenProducer(c, s.EventHub, messaging.Options{Timeout: s.Budgets.Accept, Application: telemetry.Process()})
+	producer, err := openProducer(s, c, s.EventHub)
 	if err != nil {
 		return err
 	}
@@ -110,14 +112,8 @@ func (a *adapters) openServiceBus(s settings.Settings, identities *auth.Identiti
 func (a *adapters) openCosmosDB(s settings.Settings, identities *auth.Identities) error {
 	var database *cosmosdb.Database
 	if s.CosmosDB.Used() {
-		credential, err := credentialOf(identities, s.CosmosDB)
-		if err != nil {
-			return err
-		}
-		database, err = cosmosdb.Open(cosmosdb.Connection{
-			ConnectionString: s.CosmosDB.ConnectionString.Reveal(), Endpoint: s.CosmosDB.Address, Credential: credential,
-		}, cosmosdb.Options{Database: s.Database, Observe: a.signals.Tried, Application: telemetry.Process()})
-		if err != nil {
+		var err error
+		if database, err = a.openDatabase(s.CosmosDB, s.Database, identities); err != nil {
 			return err
 		}
 		a.closing(database.Close)
@@ -125,6 +121,60 @@ func (a *adapters) openCosmosDB(s settings.Settings, identities *auth.Identities
 	}
 	a.stores = openStores(database)
 	return nil
+}
+
+func (a *adapters) openDatabase(c settings.Connection, name string, identities *auth.Identities) (*cosmosdb.Database, error) {
+	credential, err := credentialOf(identities, c)
+	if err != nil {
+		return nil, err
+	}
+	return cosmosdb.Open(cosmosdb.Connection{
+		ConnectionString: c.ConnectionString.Reveal(), Endpoint: c.Address, Credential: credential,
+	}, cosmosdb.Options{Database: name, Observe: a.signals.Tried, Application: telemetry.Process()})
+}
+
+func openProducer(s settings.Settings, c messaging.Connection, hub string) (*messaging.Producer, error) {
+	return messaging.OpenProducer(c, hub, messaging.Options{Timeout: s.Budgets.Accept, Application: telemetry.Process()})
+}
+
+// openStamp opens another shard, with the identity of this app.
+func (a *adapters) openStamp(s settings.Settings, identities *auth.Identities, e shard.Endpoints) (stamp, error) {
+	hubs, err := elsewhere(s.EventHubs, e.EventHubs)
+	if err != nil {
+		return stamp{}, err
+	}
+	account, err := elsewhere(s.CosmosDB, e.CosmosDB)
+	if err != nil {
+		return stamp{}, err
+	}
+	c, err := messagingAt(hubs, identities)
+	if err != nil {
+		return stamp{}, err
+	}
+	producer, err := openProducer(s, c, e.Hub)
+	if err != nil {
+		return stamp{}, err
+	}
+	database, err := a.openDatabase(account, e.Database, identities)
+	if err != nil {
+		return stamp{}, errors.Join(err, producer.Close(context.Background()))
+	}
+	return stamp{stores: openStores(database), producer: producer, close: func(ctx context.Context) error {
+		database.Close()
+		return producer.Close(ctx)
+	}}, nil
+}
+
+// elsewhere returns the connection to a service at another address; "" is the same.
+func elsewhere(c settings.Connection, address string) (settings.Connection, error) {
+	if address == "" {
+		return c, nil
+	}
+	if c.ConnectionString.Set() {
+		return c, fmt.Errorf("%s is reached by an identity alone, and this app has a connection string", address)
+	}
+	c.Address = address
+	return c, nil
 }
 
 // openBackends makes the client of the backends, whose calls carry tokens if the

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/auth"
@@ -69,8 +70,11 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.signals.Sender(p.sender)
 	limits := s.Writer
 	limits.Timeout = s.Budgets.Accept
-	writer := ingest.NewWriter(p.producer, limits, observeFlush(logger, p.signals.Flushed(limits)))
-	services, err := newServices(b, s, logger, p, writer)
+	newWriter := func(to ingest.Producer) *ingest.Writer {
+		return ingest.NewWriter(to, limits, observeFlush(logger, p.signals.Flushed(limits)))
+	}
+	writer := newWriter(p.producer)
+	services, err := newServices(b, s, logger, p, writer, newWriter)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
@@ -93,7 +97,7 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 		MaxBody: maxInvocation, Concurrency: s.EventConcurrency, Observer: observer, Logger: logger,
 	})
 	app.handler = withPage(p.signals.Page, app.router(observer))
-	app.closers = append(app.closers, writer.Close, func(context.Context) error { gate.Close(); return nil })
+	app.closers = append(app.closers, app.follow(), services.shards.Close, writer.Close, func(context.Context) error { gate.Close(); return nil })
 	return app, nil
 }
 
@@ -104,6 +108,22 @@ func clock(offset time.Duration) func() time.Time {
 		return time.Now
 	}
 	return func() time.Time { return time.Now().Add(offset) }
+}
+
+// follow keeps the map of the shards fresh, where there is somebody to ask for it, and
+// returns what ends that.
+func (a *App) follow() func(context.Context) error {
+	if !a.settings.Functions.Has("Ingest") && !a.settings.Functions.Has("Progress") {
+		return func(context.Context) error { return nil }
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { a.services.shards.Run(ctx) })
+	return func(context.Context) error {
+		cancel()
+		running.Wait()
+		return nil
+	}
 }
 
 // ServeHTTP answers what the host sends.

@@ -443,7 +443,8 @@ func checkRecord(l *life, container, id string, exists bool) {
 // TestCrashPointsAreThoseOfThePorts fails when a port has a method with an
 // effect that has no crash point.
 func TestCrashPointsAreThoseOfThePorts(t *testing.T) {
-	harmless := []string{"Read", "Page", "Overdue", "OverdueNotices", "ByState", "Free", "Zone", "Partitions", "Between", "Hub", "Extent", "Claims", "Since"}
+	// An operator's one write of the map has nothing before it or behind it.
+	harmless := []string{"Write", "Read", "Page", "Overdue", "OverdueNotices", "ByState", "Free", "Zone", "Partitions", "Between", "Hub", "Extent", "Claims", "Since"}
 	// Named after more than the method.
 	by := map[string]string{"sender.Send": "sender.Send.", "transactions.Replace": "transactions.Replace.", "backends.Do": "caller."}
 	listed := crashEffects(chosen.Business())

@@ -12,6 +12,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // hub is an event hub in memory, with two partitions.
@@ -171,6 +172,31 @@ func (s *requests) Read(_ context.Context, id string) (ingest.RequestRecord, err
 		return kept, nil
 	}
 	return ingest.RequestRecord{}, failure.New(failure.NotFound, "read request", id, nil)
+}
+
+// shardMaps keeps the map of the shards.
+type shardMaps struct {
+	mu     sync.Mutex
+	stored *shard.Map
+}
+
+func (m *shardMaps) Read(context.Context) (*shard.Map, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stored == nil {
+		return nil, "", failure.New(failure.NotFound, "read map", "", nil)
+	}
+	return m.stored, strconv.Itoa(m.stored.Version), nil
+}
+
+func (m *shardMaps) Write(_ context.Context, next *shard.Map, etag string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stored == nil && etag != "" || m.stored != nil && etag != strconv.Itoa(m.stored.Version) {
+		return failure.New(failure.Conflict, "write map", "", nil)
+	}
+	m.stored = next
+	return nil
 }
 
 // syncBuffer is a log that many write.

@@ -13,6 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -22,6 +23,8 @@ import (
 type ports struct {
 	stores
 	producer ingest.Producer
+	// stamp opens another shard than this app's.
+	stamp    func(shard.Shard) (stamp, error)
 	reader   relay.Reader
 	triggers relay.Triggers
 	sender   engine.Sender
@@ -35,6 +38,13 @@ type ports struct {
 	now           func() time.Time
 }
 
+// stamp is another shard, for the front.
+type stamp struct {
+	stores
+	producer ingest.Producer
+	close    func(context.Context) error
+}
+
 // stores are the containers of the database.
 type stores struct {
 	transactions workflow.Store
@@ -43,6 +53,7 @@ type stores struct {
 	outside      engine.Outside // beside the requests
 	checkpoints  relay.Checkpoints
 	quarantine   quarantine.Store
+	maps         ingest.Maps
 	// documents returns a container of the business.
 	documents func(container string) business.Documents
 }
@@ -52,7 +63,7 @@ func openStores(db *cosmosdb.Database) stores {
 	transactions := cosmosdb.NewTransactions(db)
 	return stores{
 		transactions: transactions, listing: transactions, requests: cosmosdb.NewRequests(db), outside: cosmosdb.NewOutsideOperations(db),
-		checkpoints: cosmosdb.NewCheckpoints(db), quarantine: cosmosdb.NewQuarantine(db),
+		checkpoints: cosmosdb.NewCheckpoints(db), quarantine: cosmosdb.NewQuarantine(db), maps: cosmosdb.NewMaps(db),
 		documents: func(container string) business.Documents { return db.Container(container) },
 	}
 }

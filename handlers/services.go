@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	cryptorand "crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -26,6 +27,7 @@ import (
 
 // services are what the functions call.
 type services struct {
+	shards     *ingest.Shards
 	ingest     *ingest.Service
 	progress   *ingest.Progress
 	views      engine.Backends // views, asked for by clients
@@ -37,7 +39,7 @@ type services struct {
 }
 
 // newServices builds the services on their ports.
-func newServices(b business.Business, s settings.Settings, logger *slog.Logger, p ports, log ingest.Log) (services, error) {
+func newServices(b business.Business, s settings.Settings, logger *slog.Logger, p ports, log ingest.Log, writerTo func(ingest.Producer) *ingest.Writer) (services, error) {
 	run, err := newEngine(b, s, logger, p)
 	if err != nil {
 		return services{}, err
@@ -47,12 +49,27 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	if err != nil {
 		return services{}, err
 	}
-	known := ingest.Known{Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now}
-	out.ingest = ingest.New(ingest.Config{
-		Log: log, Transactions: p.transactions, Known: known,
-		Past: b.Workflow.Past, Keep: s.Budgets.DocumentTTL, Now: p.now,
+	out.shards = ingest.NewShards(ingest.ShardsConfig{
+		Maps: p.maps, Alone: shard.Alone(shard.Endpoints{Hub: s.EventHub, Database: s.Database}),
+		Home: ingest.Stamp{Log: log, Transactions: p.transactions, Outside: p.outside},
+		Open: func(of shard.Shard) (ingest.Stamp, error) {
+			to, err := p.stamp(of)
+			if err != nil {
+				return ingest.Stamp{}, err
+			}
+			writer := writerTo(p.signals.Producer(to.producer, of.Endpoints.Hub))
+			return ingest.Stamp{Log: writer, Transactions: to.transactions, Outside: to.outside, Close: func(ctx context.Context) error {
+				return errors.Join(writer.Close(ctx), to.close(ctx))
+			}}, nil
+		},
+		Random: rand.Uint64, Now: p.now, Logger: logger,
 	})
-	out.progress = ingest.NewProgress(p.transactions, p.outside, known)
+	known := ingest.Known{Shards: out.shards, Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now}
+	out.ingest = ingest.New(ingest.Config{
+		Known: known,
+		Past:  b.Workflow.Past, Keep: s.Budgets.DocumentTTL, Now: p.now,
+	})
+	out.progress = ingest.NewProgress(known)
 	// Limits of its own: clients who look take no place, and open no breaker, of
 	// the workflow's.
 	out.views = newBackendGuard(b, s, logger, p)
@@ -67,7 +84,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 		Engine: run, Listing: p.listing, Quarantine: p.quarantine, Logger: logger,
 	})
 	out.relay = relay.New(relay.Config{
-		Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,
+		Shard: s.Shard, Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,
 		Checkpoints: p.checkpoints, Reader: p.reader, Triggers: p.triggers, Process: telemetry.Process(), Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
 		Runner: newRunner(s, run), Lost: p.signals.Metrics.Lost, Now: p.now, Logger: logger,
 	})
@@ -139,7 +156,7 @@ func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p
 		return nil, fmt.Errorf("measure the circuit breakers: %w", err)
 	}
 	return engine.New(engine.Config{
-		Definition: &of.Workflow, Store: p.transactions, Outside: p.outside, Backends: guard, Sender: p.signals.Wakes(p.sender),
+		Definition: &of.Workflow, Shard: s.Shard, Store: p.transactions, Outside: p.outside, Backends: guard, Sender: p.signals.Wakes(p.sender),
 		Queues: map[workflow.Queue]string{
 			workflow.QueueTransactions: s.TransactionsQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,

@@ -19,7 +19,7 @@ func (a *App) work(queue string, handle func(context.Context, engine.Envelope) e
 		if err != nil {
 			return err
 		}
-		envelope, err := engine.Decode(m.Body)
+		envelope, err := engine.DecodeIn(a.settings.Shard, m.Body)
 		if err == nil {
 			ctx = observe.About(ctx, envelope.TransactionID, envelope.OperationID)
 			err = handle(ctx, envelope)
@@ -27,6 +27,8 @@ func (a *App) work(queue string, handle func(context.Context, engine.Envelope) e
 		switch {
 		case errors.Is(err, engine.ErrUnreadable):
 			m.Reason = quarantine.ReasonUnreadable
+		case errors.Is(err, engine.ErrOtherShard):
+			m.Reason = quarantine.ReasonOtherShard
 		case errors.Is(err, engine.ErrTooOld), errors.Is(err, engine.ErrUnknownTransaction):
 			m.Reason = quarantine.ReasonExpired
 		default:

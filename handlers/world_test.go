@@ -29,6 +29,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -59,6 +60,7 @@ type world struct {
 	down          atomic.Bool  // all ports fail
 	backendsDown  atomic.Bool  // the backends' own storage fails
 	ahead         atomic.Int64 // how far its clock is ahead, in nanoseconds
+	elsewhere     *world       // every other shard; nil for none
 	ports         ports
 	settings      settings.Settings
 	next          int // the sequence number of the next event
@@ -134,12 +136,12 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 	w.settings = s
 	w.ports = ports{
 		stores: stores{
-			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints,
+			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints, maps: &shardMaps{},
 			documents: w.container,
 		},
 		producer: w.producer, reader: w.producer, triggers: w.producer, sender: w.queue, backends: outside.backends, signals: signals, now: w.now,
-		undeliverable: w.undelivered,
-		checks:        []customhandler.Check{{Name: "eventHubs", Ask: w.reach}, {Name: "serviceBus", Ask: w.reach}, {Name: "cosmosDB", Ask: w.reach}},
+		undeliverable: w.undelivered, stamp: w.stamp,
+		checks: []customhandler.Check{{Name: "eventHubs", Ask: w.reach}, {Name: "serviceBus", Ask: w.reach}, {Name: "cosmosDB", Ask: w.reach}},
 	}
 	w.receiver = &receiver{down: &w.down, heard: map[string]string{}}
 	if s.Notify.On() {
@@ -172,6 +174,14 @@ func (w *world) undelivered(ctx context.Context, queue string, keep func(context
 		w.undeliverable[queue] = w.undeliverable[queue][1:]
 	}
 	return kept, nil
+}
+
+// stamp opens the other shard.
+func (w *world) stamp(shard.Shard) (stamp, error) {
+	if w.elsewhere == nil {
+		return stamp{}, errors.New("there is no other shard")
+	}
+	return stamp{stores: w.elsewhere.ports.stores, producer: w.elsewhere.producer, close: func(context.Context) error { return nil }}, nil
 }
 
 // container returns a container of the business.

@@ -22,7 +22,10 @@ import (
 func (r *Engine) DeadLettered(ctx context.Context, transactionID string, body []byte) error {
 	// What can't be read is in the quarantine, where people can, and counts like
 	// an operation, which has no wake.
-	e, _ := Decode(body)
+	e, err := DecodeIn(r.Shard, body)
+	if errors.Is(err, ErrOtherShard) { // nothing here is about it
+		return nil
+	}
 	fresh, err := r.receiveDead(ctx, e)
 	if err != nil || fresh {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // The reasons for which a message can't be taken. Test with errors.Is.
@@ -17,6 +18,9 @@ var (
 	// ErrNewerSchema is returned for a message that a newer version of this
 	// code wrote: it is retried, until that version runs here.
 	ErrNewerSchema = errors.New("message of a newer schema")
+	// ErrOtherShard is returned for a message of a transaction that is elsewhere: it
+	// goes to the quarantine.
+	ErrOtherShard = errors.New("message of another shard")
 )
 
 // Encode writes the envelope, of the current schema if it names none. It
@@ -69,6 +73,15 @@ func Decode(body []byte) (Envelope, error) {
 		return Envelope{}, err
 	}
 	return e, nil
+}
+
+// DecodeIn is Decode for what has come to a shard. The error may be ErrOtherShard, too.
+func DecodeIn(here shard.Number, body []byte) (Envelope, error) {
+	e, err := Decode(body)
+	if err == nil && e.Shard.OrFirst() != here.OrFirst() {
+		return Envelope{}, fmt.Errorf("%w: it is of shard %d, and this is %d", ErrOtherShard, e.Shard.OrFirst(), here.OrFirst())
+	}
+	return e, err
 }
 
 func (e Envelope) check() error {

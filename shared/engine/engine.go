@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -22,10 +23,11 @@ var (
 	ErrTooOld = errors.New("operation is older than documents are kept")
 )
 
-// Config is what an Engine works with. All fields but Changed, PutOff and
+// Config is what an Engine works with. All fields but Shard, Changed, PutOff and
 // Recognized are required.
 type Config struct {
 	Definition *workflow.Definition
+	Shard      shard.Number // whose transactions they are; 0 is the first
 	Store      workflow.Store
 	Outside    Outside
 	Backends   Backends

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -28,6 +29,8 @@ type Envelope struct {
 	Caller      string          `json:"caller,omitempty"`
 	TraceParent string          `json:"traceparent,omitempty"`
 	Body        json.RawMessage `json:"body,omitempty"`
+	// Shard is where the transaction is.
+	Shard shard.Number `json:"shard,omitzero"`
 }
 
 // AsOperation returns the operation that the envelope carries, nil for a wake.

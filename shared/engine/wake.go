@@ -41,7 +41,7 @@ func (r *Engine) Announce(ctx context.Context, p *workflow.Progress) error {
 // send sends the message of a wake, which outlives the invocation.
 func (r *Engine) send(ctx context.Context, p *workflow.Progress, queue workflow.Queue, wake int, at workflow.Instant) error {
 	body, err := Envelope{
-		TransactionID: p.ID, Wake: wake, AcceptedAt: p.AcceptedAt.Time, TraceParent: p.TraceParent,
+		TransactionID: p.ID, Wake: wake, AcceptedAt: p.AcceptedAt.Time, TraceParent: p.TraceParent, Shard: r.Shard,
 	}.Encode()
 	if err != nil {
 		return err

@@ -28,9 +28,7 @@ type Transactions interface {
 
 // Config is what a Service needs. All fields must be set.
 type Config struct {
-	Log          Log
-	Transactions Transactions
-	Known        Known
+	Known Known // and Known.Shards, which has what is sent to
 	// Past reports whether p is past an operation of that kind, and why.
 	Past func(p *workflow.Progress, kind workflow.OperationKind, now time.Time) (reason string, past bool)
 	// Keep is how long a request is kept: as long as a final transaction. Were it
@@ -74,17 +72,14 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 			return s.send(ctx, kept, in, true)
 		}
 	}
-	id, err := s.c.Known.Mint.New(shard.TransactionIDs, in.Caller, shard.First)
-	if err != nil {
-		return Result{}, fmt.Errorf("accept request: %w", err)
-	}
-	r, err := s.request(id, id, workflow.OperationStart, in)
+	r, err := s.place(ctx, in, nil)
 	if err != nil {
 		return Result{}, err
 	}
 	if key == "" {
-		return s.send(ctx, r, in, false)
+		return s.sendAnywhere(ctx, r, in)
 	}
+	id := r.TransactionID
 	r.ID = KeyPrefix + keyID(in.Caller, key)
 	kept, err := s.c.Known.Requests.CreateIfAbsent(ctx, r)
 	if err != nil {
@@ -94,6 +89,40 @@ func (s *Service) Post(ctx context.Context, in Input, key string) (Result, error
 		return Result{}, fmt.Errorf("post transaction: %w", ErrKeyReused)
 	}
 	return s.send(ctx, kept, in, kept.TransactionID != id)
+}
+
+// errNoPlace is why a request finds no shard. Nothing was taken.
+var errNoPlace = failure.New(failure.Transient, "accept request", "", errors.New("no shard takes new transactions"))
+
+// place makes the record of a request that comes now, under an id that it mints in a shard for
+// the caller, other than those.
+func (s *Service) place(ctx context.Context, in Input, without []shard.Number) (RequestRecord, error) {
+	at, ok := s.c.Known.Shards.Place(ctx, in.Caller, without...)
+	if !ok {
+		return RequestRecord{}, errNoPlace
+	}
+	id, err := s.c.Known.Mint.New(shard.TransactionIDs, in.Caller, at)
+	if err != nil {
+		return RequestRecord{}, fmt.Errorf("accept request: %w", err)
+	}
+	return s.request(id, id, at, workflow.OperationStart, in)
+}
+
+// sendAnywhere sends what nobody knows of yet: where a shard doesn't take it, another one is
+// asked, under another id.
+func (s *Service) sendAnywhere(ctx context.Context, r RequestRecord, in Input) (Result, error) {
+	for refused := []shard.Number(nil); ; {
+		result, err := s.send(ctx, r, in, false)
+		if !untaken(err) || ctx.Err() != nil {
+			return result, err
+		}
+		refused = append(refused, r.Shard)
+		next, nowhere := s.place(ctx, in, refused)
+		if nowhere != nil {
+			return Result{}, err
+		}
+		r = next
+	}
 }
 
 // ofOldKey looks for what an older version kept for the same request of a key. Its
@@ -117,19 +146,29 @@ func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept Requ
 // result again, another content ErrOtherContent, and so does another caller,
 // whatever its content: that the id is taken is all that it learns.
 func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) {
-	r, err := s.request(id, id, workflow.OperationStart, in)
+	at, placed, err := s.c.Known.place(ctx, id, in.Caller)
+	if err != nil {
+		return Result{}, fmt.Errorf("put transaction %s: %w", id, err)
+	}
+	p, err := s.c.Known.read(ctx, at, id)
+	absent := failure.Is(err, failure.NotFound)
+	if err != nil && !absent {
+		return Result{}, fmt.Errorf("put transaction %s: %w", id, err)
+	}
+	if absent && !placed {
+		if at, placed = s.c.Known.Shards.Place(ctx, in.Caller); !placed {
+			return Result{}, errNoPlace
+		}
+	}
+	r, err := s.request(id, id, at, workflow.OperationStart, in)
 	if err != nil {
 		return Result{}, err
 	}
-	p, _, err := s.c.Transactions.Read(ctx, id)
-	switch {
-	case failure.Is(err, failure.NotFound):
+	if absent {
 		if s.c.Known.forged(id, in.Caller) {
 			return Result{}, failure.New(failure.NotFound, "put transaction", id, errors.New("it looks like a minted id but was not minted for this caller"))
 		}
 		return s.keepAndSend(ctx, r, in, ErrOtherContent)
-	case err != nil:
-		return Result{}, fmt.Errorf("put transaction %s: %w", id, err)
 	}
 	kept, err := s.c.Known.Requests.Read(ctx, id)
 	switch {
@@ -174,34 +213,39 @@ func (s *Service) keepAndSend(ctx context.Context, r RequestRecord, in Input, ot
 	if !kept.same(r) {
 		return Result{}, fmt.Errorf("%s transaction %s: %w", r.Operation, r.TransactionID, other)
 	}
+	s.c.Known.Shards.remember(kept.TransactionID, kept.Shard)
 	return s.send(ctx, kept, in, kept.OperationID != r.OperationID)
 }
 
 // request makes the record of a request that comes now.
-func (s *Service) request(id, transactionID string, kind workflow.OperationKind, in Input) (RequestRecord, error) {
-	operationID, err := s.c.Known.Mint.New(shard.OperationIDs, operationOf(transactionID, in.Caller), shard.First)
+func (s *Service) request(id, transactionID string, at shard.Number, kind workflow.OperationKind, in Input) (RequestRecord, error) {
+	operationID, err := s.c.Known.Mint.New(shard.OperationIDs, operationOf(transactionID, in.Caller), at)
 	if err != nil {
 		return RequestRecord{}, fmt.Errorf("accept request: %w", err)
 	}
 	return RequestRecord{
 		ID: id, TransactionID: transactionID, OperationID: operationID, Operation: kind,
-		Hash: workflow.Hash(kind, transactionID, in.Body), Caller: in.Caller,
+		Hash: workflow.Hash(kind, transactionID, in.Body), Caller: in.Caller, Shard: at,
 		AcceptedAt: s.c.Now().UTC().Truncate(time.Millisecond), TTL: int(s.c.Keep / time.Second),
 	}, nil
 }
 
-// send puts the request's event into the log. A repeat has the ids and the time
+// send puts the request's event into the log of its shard. A repeat has the ids and the time
 // of the first, so that its event is the same.
 func (s *Service) send(ctx context.Context, r RequestRecord, in Input, repeated bool) (Result, error) {
+	to, err := s.c.Known.Shards.At(ctx, r.Shard)
+	if err != nil {
+		return Result{}, fmt.Errorf("%s transaction %s: %w: %w", r.Operation, r.TransactionID, errUntaken, err)
+	}
 	body, err := engine.Envelope{
 		Schema: engine.EnvelopeSchema, TransactionID: r.TransactionID, OperationID: r.OperationID,
 		Operation: string(r.Operation), AcceptedAt: r.AcceptedAt, Caller: r.Caller,
-		TraceParent: in.TraceParent, Body: in.Body,
+		TraceParent: in.TraceParent, Body: in.Body, Shard: r.Shard,
 	}.Encode()
 	if err != nil {
 		return Result{}, failure.New(failure.Invalid, "encode request", r.TransactionID, err)
 	}
-	err = s.c.Log.Append(ctx, Event{TransactionID: r.TransactionID, Body: body, TraceParent: in.TraceParent})
+	err = to.Log.Append(ctx, Event{TransactionID: r.TransactionID, Body: body, TraceParent: in.TraceParent})
 	if errors.Is(err, ErrUnacknowledged) {
 		return Result{}, &UnacknowledgedError{r.TransactionID, r.OperationID, err}
 	}

@@ -33,8 +33,8 @@ func newBench() *bench {
 		transactions: &fakeTransactions{documents: map[string]*workflow.Progress{}},
 	}
 	b.Service = New(Config{
-		Log: b.log, Transactions: b.transactions,
 		Known: Known{
+			Shards:   oneShard(Stamp{Log: b.log, Transactions: b.transactions}),
 			Requests: b.requests, Retention: 24 * time.Hour, Now: func() time.Time { return b.now },
 			Mint: b.mint,
 		},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -27,54 +28,57 @@ func (s *Service) Delete(ctx context.Context, id string, in Input, key string) (
 // become of the transaction since.
 func (s *Service) change(ctx context.Context, id string, kind workflow.OperationKind, in Input, key string) (Result, error) {
 	if key == "" {
-		if err := s.changeable(ctx, id, kind, in); err != nil {
+		at, err := s.changeable(ctx, id, kind, in)
+		if err != nil {
 			return Result{}, err
 		}
-		r, err := s.request("", id, kind, in)
+		r, err := s.request("", id, at, kind, in)
 		if err != nil {
 			return Result{}, err
 		}
 		return s.send(ctx, r, in, false)
 	}
-	r, err := s.request(KeyPrefix+keyID(in.Caller, key), id, kind, in)
-	if err != nil {
-		return Result{}, err
-	}
-	kept, err := s.c.Known.Requests.Read(ctx, r.ID)
+	keptAs := KeyPrefix + keyID(in.Caller, key)
+	kept, err := s.c.Known.Requests.Read(ctx, keptAs)
 	switch {
-	case err == nil && !kept.same(r):
+	case err == nil && !kept.same(RequestRecord{Operation: kind, Caller: in.Caller}.under(id, in.Body)):
 		return Result{}, fmt.Errorf("%s transaction %s: %w", kind, id, ErrKeyReused)
 	case err == nil:
 		return s.send(ctx, kept, in, true)
 	case !failure.Is(err, failure.NotFound):
 		return Result{}, fmt.Errorf("%s transaction %s: %w", kind, id, err)
 	}
-	if err := s.changeable(ctx, id, kind, in); err != nil {
+	at, err := s.changeable(ctx, id, kind, in)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := s.request(keptAs, id, at, kind, in)
+	if err != nil {
 		return Result{}, err
 	}
 	return s.keepAndSend(ctx, r, in, ErrKeyReused)
 }
 
-// changeable fails if id is unknown or another caller's, or its transaction is
-// past the operation or has no room for it. Whose a transaction is that waits for its delivery, the
-// workflow finds out.
-func (s *Service) changeable(ctx context.Context, id string, kind workflow.OperationKind, in Input) error {
-	p, _, err := s.c.Transactions.Read(ctx, id)
-	if failure.Is(err, failure.NotFound) {
-		_, err = s.c.Known.AcceptedAt(ctx, id, in.Caller)
-		return err
-	}
+// changeable returns the shard of a transaction. It fails if id is unknown or another
+// caller's, or its transaction is past the operation or has no room for it. Whose a
+// transaction is that waits for its start, the workflow finds out.
+func (s *Service) changeable(ctx context.Context, id string, kind workflow.OperationKind, in Input) (shard.Number, error) {
+	f, err := s.c.Known.find(ctx, id, in.Caller)
+	p := f.progress
 	if err != nil {
-		return fmt.Errorf("%s transaction %s: %w", kind, id, err)
+		return 0, fmt.Errorf("%s transaction %s: %w", kind, id, err)
+	}
+	if p == nil {
+		return f.shard, f.unknown
 	}
 	if owner, known := p.Owner(); known && !workflow.Owns(owner, in.Caller) {
-		return failure.New(failure.NotFound, string(kind)+" transaction", id, errors.New("it is another caller's"))
+		return 0, failure.New(failure.NotFound, string(kind)+" transaction", id, errors.New("it is another caller's"))
 	}
 	if reason, past := s.c.Past(p, kind, s.c.Now()); past {
-		return &PastError{TransactionID: id, State: p.State, Reason: reason}
+		return 0, &PastError{TransactionID: id, State: p.State, Reason: reason}
 	}
 	if reason := p.Refuses(workflow.Operation{Kind: kind, Body: in.Body, Caller: in.Caller}); reason != "" {
-		return &PastError{TransactionID: id, State: p.State, Reason: reason}
+		return 0, &PastError{TransactionID: id, State: p.State, Reason: reason}
 	}
-	return nil
+	return f.shard, nil
 }

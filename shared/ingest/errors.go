@@ -29,6 +29,12 @@ var (
 	}
 )
 
+// errUntaken says of a failure that nothing was taken.
+var errUntaken = errors.New("nothing was taken")
+
+// untaken reports whether another shard may be asked after a failure of this one.
+func untaken(err error) bool { return errors.Is(err, ErrBusy) || errors.Is(err, errUntaken) }
+
 // The refusals of a repeat that is none.
 var (
 	// ErrOtherContent is returned by Put for an id that was accepted with

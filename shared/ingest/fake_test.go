@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -164,6 +165,53 @@ func (m *fakeMint) New(shard.IDKind, string, shard.Number) (string, error) {
 
 func (m *fakeMint) At(_ shard.IDKind, _, id string) (time.Time, bool) {
 	return noon, strings.HasPrefix(id, "m-")
+}
+
+// fakeMaps keeps the map in memory, or fails.
+type fakeMaps struct {
+	mu     sync.Mutex
+	stored *shard.Map
+	reads  int
+	fail   error
+}
+
+func (f *fakeMaps) Read(context.Context) (*shard.Map, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reads++
+	switch {
+	case f.fail != nil:
+		return nil, "", f.fail
+	case f.stored == nil:
+		return nil, "", failure.New(failure.NotFound, "read map", "", nil)
+	}
+	return f.stored, fmt.Sprint(f.stored.Version), nil
+}
+
+func (f *fakeMaps) Write(_ context.Context, m *shard.Map, etag string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stored == nil && etag != "" || f.stored != nil && etag != fmt.Sprint(f.stored.Version) {
+		return failure.New(failure.Conflict, "write map", "", nil)
+	}
+	f.stored = m
+	return nil
+}
+
+// put stores a map, and returns the one that was there.
+func (f *fakeMaps) put(m *shard.Map) (before *shard.Map) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before, f.stored = f.stored, m
+	return before
+}
+
+// oneShard is a system that never had another shard.
+func oneShard(home Stamp) *Shards {
+	return NewShards(ShardsConfig{
+		Maps: &fakeMaps{}, Alone: shard.Alone(shard.Endpoints{Hub: "requests", Database: "fabrikam"}), Home: home,
+		Random: func() uint64 { return 0 }, Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler),
+	})
 }
 
 // fakeLog takes events, or fails.

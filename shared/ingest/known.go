@@ -12,7 +12,8 @@ import (
 
 // Known tells which ids were accepted although nothing is known of them yet.
 type Known struct {
-	Requests Requests
+	Shards   *Shards
+	Requests Requests // of all shards: the directory
 	Mint     Mint
 	// Retention is how long the hub keeps an event: an older id that left no
 	// trace is unknown.
@@ -69,15 +70,22 @@ func (k Known) young(kind shard.IDKind, whom, id string) (time.Time, bool) {
 // its request was kept. It fails with the kind NotFound for an id that nobody
 // knows, or that another caller has.
 func (k Known) AcceptedAt(ctx context.Context, id, caller string) (time.Time, error) {
+	at, _, err := k.accepted(ctx, id, caller)
+	return at, err
+}
+
+// accepted is AcceptedAt, and tells the transaction's shard.
+func (k Known) accepted(ctx context.Context, id, caller string) (time.Time, shard.Number, error) {
 	if at, ok := k.Transaction(id, caller); ok {
-		return at, nil
+		n, _ := shard.Claimed(id)
+		return at, n.OrFirst(), nil
 	}
 	r, err := k.Requests.Read(ctx, id)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("look for request %s: %w", id, err)
+		return time.Time{}, 0, fmt.Errorf("look for request %s: %w", id, err)
 	}
 	if r.TransactionID != id || !workflow.Owns(r.Caller, caller) {
-		return time.Time{}, failure.New(failure.NotFound, "look for request", id, nil)
+		return time.Time{}, 0, failure.New(failure.NotFound, "look for request", id, nil)
 	}
-	return r.AcceptedAt, nil
+	return r.AcceptedAt, r.Shard.OrFirst(), nil
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,34 +17,24 @@ type Outside interface {
 }
 
 // Progress answers from what is stored. It is safe for concurrent use.
-type Progress struct {
-	transactions Transactions
-	outside      Outside
-	known        Known
-}
+type Progress struct{ known Known }
 
 // NewProgress returns a Progress. known tells of what was accepted and has no document
 // yet.
-func NewProgress(transactions Transactions, outside Outside, known Known) *Progress {
-	return &Progress{transactions, outside, known}
-}
+func NewProgress(known Known) *Progress { return &Progress{known} }
 
 // Get returns a transaction of the caller's. It fails with the kind NotFound for
 // an id that was never accepted, or so long ago that nothing is left of it, and
 // for another caller's.
 func (s *Progress) Get(ctx context.Context, id, caller string) (View, error) {
-	p, err := s.read(ctx, id, caller)
-	if err == nil && p != nil {
-		return viewOf(p, caller), nil
+	f, err := s.read(ctx, id, caller)
+	if err == nil && f.progress != nil {
+		return viewOf(f.progress, caller), nil
 	}
-	if err != nil {
+	if err = cmp.Or(err, f.unknown); err != nil {
 		return View{}, fmt.Errorf("get progress of %s: %w", id, err)
 	}
-	at, err := s.known.AcceptedAt(ctx, id, caller)
-	if err != nil {
-		return View{}, fmt.Errorf("get progress of %s: %w", id, err)
-	}
-	return unobserved(id, workflow.At(at)), nil
+	return unobserved(id, workflow.At(f.at)), nil
 }
 
 // GetOperation returns an operation of a transaction. One that has not reached
@@ -52,26 +43,27 @@ func (s *Progress) Get(ctx context.Context, id, caller string) (View, error) {
 // transaction has ended, and is its caller's alone, whosever the transaction is.
 // It fails with the kind NotFound for any other, and for another caller's.
 func (s *Progress) GetOperation(ctx context.Context, id, operationID, caller string) (OperationView, error) {
-	p, unseen := s.read(ctx, id, caller)
+	f, unseen := s.read(ctx, id, caller)
 	if unseen != nil && !failure.Is(unseen, failure.NotFound) {
 		return OperationView{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
 	}
-	if p != nil {
-		if o := p.Operation(operationID); o != nil && workflow.Owns(o.Caller, caller) {
+	if f.progress != nil {
+		if o := f.progress.Operation(operationID); o != nil && workflow.Owns(o.Caller, caller) {
 			return operationView(id, o), nil
 		}
 	}
-	o, err := s.outside.Read(ctx, operationID)
+	in, err := s.known.Shards.At(ctx, f.shard)
+	if err != nil {
+		return OperationView{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
+	}
+	o, err := in.Outside.Read(ctx, operationID)
 	switch {
 	case err == nil && o.TransactionID == id && workflow.Owns(o.Caller, caller):
 		return operationOutside(o), nil
 	case err != nil && !failure.Is(err, failure.NotFound):
 		return OperationView{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
 	}
-	if unseen == nil && p == nil {
-		_, unseen = s.known.AcceptedAt(ctx, id, caller)
-	}
-	if unseen != nil {
+	if unseen = cmp.Or(unseen, f.unknown); unseen != nil {
 		return OperationView{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, unseen)
 	}
 	at, ok := s.known.Operation(operationID, id, caller)
@@ -85,21 +77,17 @@ func (s *Progress) GetOperation(ctx context.Context, id, operationID, caller str
 	}, nil
 }
 
-// read returns the document of a transaction, and nil if there is none that is
-// the caller's business: it has not been stored yet, or it is not known yet whose
-// it is. It fails with the kind NotFound for another caller's.
-func (s *Progress) read(ctx context.Context, id, caller string) (*workflow.Progress, error) {
-	p, _, err := s.transactions.Read(ctx, id)
-	switch {
-	case failure.Is(err, failure.NotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case p.SeenBy(caller):
-		return p, nil
+// read finds a transaction. It leaves out a document that isn't the caller's business,
+// since it is not known yet whose it is. It fails with the kind NotFound for another
+// caller's.
+func (s *Progress) read(ctx context.Context, id, caller string) (found, error) {
+	f, err := s.known.find(ctx, id, caller)
+	if err != nil || f.progress == nil || f.progress.SeenBy(caller) {
+		return f, err
 	}
-	if _, known := p.Owner(); known {
-		return nil, failure.New(failure.NotFound, "read transaction", id, errors.New("it is another caller's"))
+	if _, known := f.progress.Owner(); known {
+		return found{shard: f.shard}, failure.New(failure.NotFound, "read transaction", id, errors.New("it is another caller's"))
 	}
-	return nil, nil
+	at, _, err := s.known.accepted(ctx, id, caller)
+	return found{shard: f.shard, at: at, unknown: err}, nil
 }

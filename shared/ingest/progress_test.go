@@ -52,7 +52,8 @@ func (r requests) CreateIfAbsent(context.Context, RequestRecord) (RequestRecord,
 // newProgress has ids "m-…" minted at midday, and runs an hour later.
 func newProgress() (*Progress, *stores) {
 	s := &stores{documents: map[string]*workflow.Progress{}, requests: map[string]RequestRecord{}, outside: workflowtest.NewOutside(&workflowtest.Gate{})}
-	return NewProgress(s, s.outside, Known{
+	return NewProgress(Known{
+		Shards:   oneShard(Stamp{Transactions: s, Outside: s.outside}),
 		Requests: requests{s}, Retention: 24 * time.Hour,
 		Now:  func() time.Time { return midday.Add(time.Hour) },
 		Mint: minted{},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -20,6 +21,8 @@ type RequestRecord struct {
 	Hash          string                 `json:"hash"` // of the content, see workflow.Hash
 	Caller        string                 `json:"caller,omitempty"`
 	AcceptedAt    time.Time              `json:"acceptedAt"`
+	// Shard is where the transaction is, which its first request decides for good.
+	Shard shard.Number `json:"shard,omitzero"`
 	// TTL is how long the document lives, in seconds; 0 leaves it to the container.
 	TTL int `json:"ttl,omitempty"`
 }

@@ -179,9 +179,9 @@ func (w *Writer) readPartitions(o *opening) {
 	ids, err := w.producer.Partitions(ctx)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("read partitions: %w", err)
+		err = fmt.Errorf("read partitions: %w: %w", errUntaken, err)
 	case len(ids) == 0:
-		err = failure.New(failure.Permanent, "open writer", "", fmt.Errorf("the hub has no partitions"))
+		err = failure.New(failure.Permanent, "open writer", "", fmt.Errorf("the hub has no partitions: %w", errUntaken))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

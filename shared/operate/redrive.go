@@ -43,7 +43,7 @@ func (s *Service) redrive(ctx context.Context, source, id string, act quarantine
 		case e.State == quarantine.Redriven:
 			return e.End(act, redrivenBefore, e.State), nil
 		}
-		if envelope, err = envelopeOf(e); err != nil {
+		if envelope, err = s.envelopeOf(e); err != nil {
 			return false, err
 		}
 		return e.Begin(act), nil
@@ -74,16 +74,18 @@ func (s *Service) redrive(ctx context.Context, source, id string, act quarantine
 }
 
 // envelopeOf reads the message in an entry, if this version can.
-func envelopeOf(e *quarantine.Entry) (engine.Envelope, error) {
+func (s *Service) envelopeOf(e *quarantine.Entry) (engine.Envelope, error) {
 	refused := func(reason string) error { return &RefusedError{ID: e.ID, State: string(e.State), Reason: reason} }
 	body, err := e.Bytes()
 	if err != nil {
 		return engine.Envelope{}, refused("its body can't be read: " + err.Error())
 	}
-	envelope, err := engine.Decode(body)
+	envelope, err := engine.DecodeIn(s.c.Engine.Shard, body)
 	switch {
 	case errors.Is(err, engine.ErrNewerSchema):
 		return envelope, refused("a newer version of the app wrote it: " + err.Error())
+	case errors.Is(err, engine.ErrOtherShard):
+		return envelope, refused(err.Error())
 	case err != nil:
 		return envelope, refused("it asks for nothing: " + err.Error())
 	}

@@ -17,6 +17,7 @@ import (
 // that Service Bus, or whoever dead-lettered it, gave.
 const (
 	ReasonUnreadable = "Unreadable" // no envelope could be read
+	ReasonOtherShard = "OtherShard" // it belongs to another shard's hub or queue
 	ReasonExpired    = "Expired"    // too old to be run, and nothing is known of it
 	ReasonUnknown    = "Unknown"    // dead-lettered without a reason
 )

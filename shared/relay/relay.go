@@ -27,6 +27,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // ReasonTooLarge is the reason of an event that the queue refuses to take.
@@ -53,7 +54,8 @@ type Quarantine interface {
 
 // Config is what a Service needs.
 type Config struct {
-	Queue      string // the name of the queue that the messages go to
+	Shard      shard.Number // whose hub it is; 0 is the first
+	Queue      string       // the name of the queue that the messages go to
 	Sender     engine.Sender
 	Quarantine Quarantine
 	// Runner works off what the trigger brings. Nil: the queue gets all of it.
@@ -160,7 +162,7 @@ func (s *Service) sort(ctx context.Context, b Batch, do func(context.Context, Ba
 	var events []readable
 	var newer error
 	for _, e := range b.Events {
-		envelope, err := engine.Decode(e.Body)
+		envelope, err := engine.DecodeIn(s.c.Shard, e.Body)
 		if err == nil && envelope.OperationID == "" {
 			err = errors.New("the envelope names no operation")
 		}
@@ -170,7 +172,11 @@ func (s *Service) sort(ctx context.Context, b Batch, do func(context.Context, Ba
 		case errors.Is(err, engine.ErrNewerSchema):
 			newer = fmt.Errorf("relay event %d of partition %s: %w", e.SequenceNumber, b.Partition, err)
 		default:
-			if err := s.keep(ctx, b, e, quarantine.ReasonUnreadable, err); err != nil {
+			reason := quarantine.ReasonUnreadable
+			if errors.Is(err, engine.ErrOtherShard) {
+				reason = quarantine.ReasonOtherShard
+			}
+			if err := s.keep(ctx, b, e, reason, err); err != nil {
 				return err
 			}
 		}

@@ -37,7 +37,7 @@ func text(field *string, pattern, allowed string) parser {
 	}}
 }
 
-func whole(field *int, from, to int) parser {
+func whole[T ~int | ~uint16](field *T, from, to int) parser {
 	return parser{fmt.Sprintf("a whole number from %d to %d", from, to), func(value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil {
@@ -46,7 +46,7 @@ func whole(field *int, from, to int) parser {
 		if n < from || n > to {
 			return errRange
 		}
-		*field = n
+		*field = T(n)
 		return nil
 	}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // Settings is the configuration of the handler. It is read-only after Load and
@@ -34,6 +35,8 @@ type Settings struct {
 	// Operations runs here.
 	Storage Connection
 
+	// Shard is whose hub, queues and database these are.
+	Shard              shard.Number
 	EventHub           string // the hub's name
 	ConsumerGroup      string
 	TransactionsQueue  string

@@ -58,7 +58,7 @@ func TestDefaults(t *testing.T) {
 		CosmosDB:   settings.Connection{ConnectionString: settings.NewSecret(cosmos)},
 		EventHub:   "requests", ConsumerGroup: "relay",
 		TransactionsQueue: "transactions", CompensationsQueue: "compensations", NotificationsQueue: "notifications",
-		Database: "fabrikam", SweepSchedule: "*/30 * * * * *", RelayQuiet: 2 * time.Minute,
+		Shard: 1, Database: "fabrikam", SweepSchedule: "*/30 * * * * *", RelayQuiet: 2 * time.Minute,
 		Scheduler: settings.Scheduler{Mode: settings.SchedulerQueue, InFlight: 200, BatchEvents: 200, Patience: time.Second},
 		Backends: settings.Backends{URLs: map[string]string{"account": own, "package": own, "transportation": own, "drone": own, "delivery": own}, Concurrency: 256,
 			Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3}},

@@ -54,6 +54,7 @@ func BackendVariable(name string) string {
 // entities are the variables of what is outside.
 func (s *Settings) entities() []Variable {
 	return []Variable{
+		{"SHARD", "1", "the number of the shard whose hub, queues and database these are (docs/adr/0031-shards.md)", whole(&s.Shard, 1, 65_535)},
 		{"EVENTHUB_NAME", "requests", "the event hub of the accepted requests", text(&s.EventHub, entityName, entityWords)},
 		{"EVENTHUB_CONSUMER_GROUP", "relay", "the consumer group of Relay", text(&s.ConsumerGroup, groupName, "a consumer group's name")},
 		{"TRANSACTIONS_QUEUE", "transactions", "the queue of Schedule", text(&s.TransactionsQueue, entityName, entityWords)},

@@ -131,7 +131,7 @@ var engines = []mutant.Mutant{
 	{
 		Name: "stranger-sees", Breaks: "Who asks for another's transaction gets it.",
 		File:   "shared/ingest/progress.go",
-		Before: "case p.SeenBy(caller):", After: "case p != nil:",
+		Before: "f.progress == nil || f.progress.SeenBy(caller)", After: "true",
 		Tests: in("./shared/ingest"),
 	},
 	{

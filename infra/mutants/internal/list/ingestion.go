@@ -128,7 +128,7 @@ var relays = []mutant.Mutant{
 	{
 		Name: "unreadable-dropped", Breaks: "An event that can't be read goes nowhere.",
 		File:   "shared/relay/relay.go",
-		Before: "if err := s.keep(ctx, b, e, quarantine.ReasonUnreadable, err); err != nil {", After: "if err == nil {",
+		Before: "if err := s.keep(ctx, b, e, reason, err); err != nil {", After: "if err == nil && reason != \"\" {",
 		Tests: in("./shared/relay"), Invariant: "quarantine",
 	},
 	{

@@ -1,0 +1,79 @@
+package list
+
+import "github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
+
+// shards are faults of the rules of ADR 31.
+var shards = []mutant.Mutant{
+	{
+		Name: "repeat-in-two-shards", Breaks: "A repeat goes where its caller is placed now, not where its first try went.",
+		File:   "shared/ingest/accept.go",
+		Before: "s.c.Known.Shards.remember(kept.TransactionID, kept.Shard)", After: "kept.Shard = r.Shard",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "place-not-kept", Breaks: "The directory keeps a request without its shard.",
+		File:   "shared/ingest/request.go",
+		Before: "`json:\"shard,omitzero\"`", After: "`json:\"-\"`",
+		Tests: in("./shared/cosmosdb", "./infra/local/internal/contract"),
+	},
+	{
+		Name: "place-not-looked-at", Breaks: "All is sent to the first shard.",
+		File:   "shared/ingest/accept.go",
+		Before: "s.c.Known.Shards.At(ctx, r.Shard)", After: "s.c.Known.Shards.At(ctx, shard.First)",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "forged-place-followed", Breaks: "An id that nobody minted has the map read and its shard asked for.",
+		File:   "shared/ingest/find.go",
+		Before: "if in == shard.First || !k.forged(id, caller) {", After: "if in != 0 {",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "newer-place-not-found", Breaks: "An instance with an old map doesn't find what others have placed.",
+		File:   "shared/ingest/find.go",
+		Before: "in = now // it was placed by who has a newer map", After: "return found{shard: in, at: at}, nil",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "doubtful-goes-elsewhere", Breaks: "What may have been taken is sent to another shard, too.",
+		File:   "shared/ingest/errors.go",
+		Before: "return errors.Is(err, ErrBusy) ||", After: "return errors.Is(err, ErrBusy) || errors.Is(err, ErrUnacknowledged) ||",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "older-map-taken", Breaks: "An older map takes the place of a newer one.",
+		File:   "shared/ingest/shards.go",
+		Before: "m.Version < had.m.Version", After: "m.Version < 0",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "operators-overwrite", Breaks: "Of two operators the slower one is told that it won.",
+		File:   "shared/ingest/shards.go",
+		Before: "case e == m.History[len(m.History)-1]:", After: "case true:",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "closing-takes-pinned", Breaks: "A closing shard gets new transactions of its pinned callers.",
+		File:   "shared/shard/map.go",
+		Before: "i >= 0 && m.Shards[i].State == Open", After: "i >= 0",
+		Tests: in("./shared/shard"),
+	},
+	{
+		Name: "place-not-signed", Breaks: "Anyone can change the shard in an id.",
+		File:   "shared/shard/mint.go",
+		Before: "mac.Write(rest)", After: "mac.Write(rest[keyAt:])",
+		Tests: in("./shared/shard"),
+	},
+	{
+		Name: "other-shard-runs", Breaks: "A shard runs what belongs to another.",
+		File:   "shared/engine/decode.go",
+		Before: "e.Shard.OrFirst() != here.OrFirst()", After: "e.Shard > 65_534",
+		Tests: in("./shared/engine", "./handlers"),
+	},
+	{
+		Name: "wake-without-a-shard", Breaks: "A wake doesn't say which shard it is of.",
+		File:   "shared/engine/wake.go",
+		Before: "TraceParent: p.TraceParent, Shard: r.Shard,", After: "TraceParent: p.TraceParent,",
+		Tests: in("./handlers"),
+	},
+}
