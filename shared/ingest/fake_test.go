@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -118,8 +119,14 @@ func (f *fakeRequests) CreateIfAbsent(_ context.Context, r RequestRecord) (Reque
 	if kept, ok := f.kept[r.ID]; ok {
 		return kept, nil
 	}
-	f.kept[r.ID] = r
-	return r, nil
+	text, err := json.Marshal(r) // it is kept as a document
+	if err != nil {
+		return RequestRecord{}, err
+	}
+	var kept RequestRecord
+	err = json.Unmarshal(text, &kept)
+	f.kept[r.ID] = kept
+	return r, err
 }
 
 func (f *fakeRequests) Read(_ context.Context, id string) (RequestRecord, error) {

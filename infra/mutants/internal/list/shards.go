@@ -14,7 +14,7 @@ var shards = []mutant.Mutant{
 		Name: "place-not-kept", Breaks: "The directory keeps a request without its shard.",
 		File:   "shared/ingest/request.go",
 		Before: "`json:\"shard,omitzero\"`", After: "`json:\"-\"`",
-		Tests: in("./shared/cosmosdb", "./infra/local/internal/contract"),
+		Tests: in("./shared/ingest"),
 	},
 	{
 		Name: "place-not-looked-at", Breaks: "All is sent to the first shard.",
