@@ -208,8 +208,9 @@ func TestKeyAfterAMove(t *testing.T) {
 // map says, and whatever an instance knows of it.
 func TestChosenIDStays(t *testing.T) {
 	s := newSite(t)
-	old, f := s.front(), s.front()
+	old, looking, f := s.front(), s.front(), s.front()
 	ctx, ok := t.Context(), accepted(t)
+	looking.shards.Map(ctx)
 	ok(old.Put(ctx, "order-1", input(`{"a":1}`))) // of before there were shards
 	s.change(f, add("b", 0), pin("ann", 2))
 	s.stamps[2].log.fail = ErrUnacknowledged
@@ -229,6 +230,9 @@ func TestChosenIDStays(t *testing.T) {
 		}
 	}
 	s.store(2, "order-2")
+	if v, err := looking.progress.Get(ctx, "order-2", "ann"); err != nil || !v.Observed {
+		t.Errorf("with a map of one shard: %+v, %v", v, err)
+	}
 	for _, at := range []*front{old, f, s.front()} {
 		if v, err := at.progress.Get(ctx, "order-2", "ann"); err != nil || !v.Observed {
 			t.Errorf("%+v, %v", v, err)

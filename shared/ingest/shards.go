@@ -84,14 +84,15 @@ func NewShards(c ShardsConfig) *Shards {
 	return &Shards{c: c, reading: make(chan struct{}, 1), opened: map[shard.Number]*Stamp{}}
 }
 
-// Run reads the map again and again, until ctx ends.
+// Run reads the map every MapRefresh, until ctx ends. The first read is that of whoever
+// needs the map first.
 func (s *Shards) Run(ctx context.Context) {
 	tick := time.NewTicker(MapRefresh)
 	defer tick.Stop()
 	for {
-		s.refresh(ctx, s.c.Now())
 		select {
 		case <-tick.C:
+			s.refresh(ctx, s.c.Now())
 		case <-ctx.Done():
 			return
 		}
