@@ -113,7 +113,7 @@ func clock(offset time.Duration) func() time.Time {
 // follow keeps the map of the shards fresh, where there is somebody to ask for it, and
 // returns what ends that.
 func (a *App) follow() func(context.Context) error {
-	if !a.settings.Functions.Has("Ingest") && !a.settings.Functions.Has("Progress") {
+	if !a.settings.Functions.Has("Ingest") && !a.settings.Functions.Has("Progress") { // nobody asks often
 		return func(context.Context) error { return nil }
 	}
 	ctx, cancel := context.WithCancel(context.Background())

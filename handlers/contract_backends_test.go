@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -213,13 +214,13 @@ func outageExchanges(t *testing.T, c *contract) {
 		"putDelivery": way + `"ownerId":"o","packageId":"p","droneId":"d","pickupTime":` + at + `,"deliverBy":` + at +
 			`,"departAt":` + at + `,"pickupAt":` + at + `,"arriveAt":` + at + `}`,
 		"postConfirmation": confirmationBody, "postRequestConfirmation": confirmationBody, "postNotice": `{"sms":"1"}`,
-		"retryTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody, "replayPartition": replayBody,
+		"retryTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody, "replayPartition": replayBody, "changeShards": actBody,
 	}
 	queries := map[string]string{
 		"listPackages": "?ownerId=o", "listDeliveries": "?ownerId=o", "listDrones": "?zone=zone-000", "summarizePackages": "?year=2026&month=5",
 	}
 	for name, operation := range c.operations() {
-		if operation.OperationID == "live" || operation.OperationID == "ready" {
+		if slices.Contains([]string{"live", "ready", "showShards"}, operation.OperationID) {
 			continue
 		}
 		method, path, _ := strings.Cut(name, " ")

@@ -176,6 +176,7 @@ func (s *requests) Read(_ context.Context, id string) (ingest.RequestRecord, err
 
 // shardMaps keeps the map of the shards.
 type shardMaps struct {
+	down   *atomic.Bool
 	mu     sync.Mutex
 	stored *shard.Map
 }
@@ -183,7 +184,10 @@ type shardMaps struct {
 func (m *shardMaps) Read(context.Context) (*shard.Map, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.stored == nil {
+	switch {
+	case m.down.Load():
+		return nil, "", failure.New(failure.Transient, "read map", "", nil)
+	case m.stored == nil:
 		return nil, "", failure.New(failure.NotFound, "read map", "", nil)
 	}
 	return m.stored, strconv.Itoa(m.stored.Version), nil

@@ -51,6 +51,8 @@ func (a *App) operationsEndpoints() []endpoint {
 		{http.MethodPost, entry + "/" + string(quarantine.ActDrop), onEntry(s.Drop)},
 		{http.MethodGet, operationsPath + "/partitions", pages(a, a.listPartitions)},
 		{http.MethodPost, operationsPath + "/replay", acting(a, relay.ReadAgain, a.replay)},
+		{http.MethodGet, operationsPath + "/shards", a.answering(a.showShards)},
+		{http.MethodPost, operationsPath + "/shards", a.answering(a.changeShards)},
 	}
 }
 

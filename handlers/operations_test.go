@@ -294,6 +294,7 @@ func operationsExchanges(t *testing.T, c *contract) {
 	)
 	entryExchanges(t, c)
 	partitionExchanges(t, c)
+	shardExchanges(t, c)
 }
 
 func partitionExchanges(t *testing.T, c *contract) {

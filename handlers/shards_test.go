@@ -103,3 +103,24 @@ func TestOtherShardIsQuarantined(t *testing.T) {
 		}
 	}
 }
+
+// shardExchanges are an operator's with the map of the shards.
+func shardExchanges(t *testing.T, c *contract) {
+	w := newWorld(t)
+	const at = "/operations/shards"
+	body := func(change string) string { return `{"by":"ada","why":"it grows","change":` + change + `}` }
+	added := body(`{"act":"add","name":"b","weight":10,"endpoints":{"hub":"requests-b","database":"fabrikam-b"}}`)
+	c.all(w,
+		exchange{"shards, never changed", "GET", at, "", nil, 200, false},
+		exchange{"add", "POST", at, added, nil, 200, false},
+		exchange{"add again", "POST", at, added, nil, 200, false},
+		exchange{"pin", "POST", at, body(`{"act":"pin","caller":"contoso","shard":2}`), nil, 200, false},
+		exchange{"shards", "GET", at, "", nil, 200, false},
+		exchange{"pin to nowhere", "POST", at, body(`{"act":"pin","caller":"contoso","shard":3}`), nil, 409, true},
+		exchange{"change without a word", "POST", at, "{}", nil, 400, false},
+		exchange{"change with too much", "POST", at, large, nil, 413, false},
+		exchange{"change in text", "POST", at, added, []string{"Content-Type", "text/plain"}, 415, false},
+	)
+	w.down.Store(true)
+	c.all(w, exchange{"change without the store", "POST", at, added, nil, 503, true})
+}

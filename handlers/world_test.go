@@ -136,7 +136,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 	w.settings = s
 	w.ports = ports{
 		stores: stores{
-			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints, maps: &shardMaps{},
+			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints, maps: &shardMaps{down: &w.down},
 			documents: w.container,
 		},
 		producer: w.producer, reader: w.producer, triggers: w.producer, sender: w.queue, backends: outside.backends, signals: signals, now: w.now,

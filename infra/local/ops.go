@@ -19,6 +19,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 const opsCommand = "go run ./infra/local ops"
@@ -46,6 +47,9 @@ type opsCall struct {
 	max                   int
 	// tail is set for the verb that reads the hub itself, and calls no app.
 	tail *opsTail
+	// What is done to the map of the shards; shard is a number, as it was given.
+	change shard.Change
+	shard  string
 }
 
 func opsVerbs() []opsVerb {
@@ -56,7 +60,7 @@ func opsVerbs() []opsVerb {
 		f.StringVar(&c.by, "by", userName(), "name of the operator")
 		f.StringVar(&c.why, "why", "", "reason; for giveup, what was done by hand (required)")
 	}
-	return []opsVerb{
+	return append([]opsVerb{
 		{"list", "", "transactions in a state", func(f *flag.FlagSet, c *opsCall) {
 			listed(f, c)
 			f.StringVar(&c.state, "state", "Stuck", "the `state`")
@@ -83,7 +87,7 @@ func opsVerbs() []opsVerb {
 			f.StringVar(&c.partition, "partition", "", "the `partition`'s number (required)")
 			f.StringVar(&c.from, "from", "", "the first event: a sequence number, or a time such as 2026-01-31T16:00:00Z (required)")
 		}, replay},
-	}
+	}, shardVerbs(acting)...)
 }
 
 // runOps is the operators' command: it speaks HTTP to an app that runs, here or

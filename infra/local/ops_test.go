@@ -44,6 +44,9 @@ func TestOpsMistakesInTheCall(t *testing.T) {
 		"long reason":     {[]string{"retry", "t-1", "-why", strings.Repeat("x", operate.MaxWhy+1)}, exitUsage, "-why must have up to 1000 characters"},
 		"no URL":          {[]string{"list", "-url", "127.0.0.1:7071"}, exitUsage, `"127.0.0.1:7071" is not a URL`},
 		"no beginning":    {[]string{"replay", "-partition", "0"}, exitUsage, "ops replay: -partition and -from are required"},
+		"no shard":        {[]string{"shards", "close", "b", "-why", "x", "-url", closed.URL}, exitUsage, `"b" is no number of a shard`},
+		"pin nowhere":     {[]string{"pin", "ann", "-why", "x", "-url", closed.URL}, exitUsage, `"" is no number of a shard`},
+		"no weight":       {[]string{"shards", "weight", "2", "x", "-why", "x", "-url", closed.URL}, exitUsage, `"x" is no weight`},
 		"none":            {[]string{"list", "-max", "0"}, exitUsage, "-max 0: use 1 or more"},
 		"nobody serves":   {[]string{"list", "-url", closed.URL}, exitError, "nothing is running at " + closed.URL},
 		"nobody serves it": {[]string{"retry", "t-1", "-why", "x", "-url", closed.URL}, exitError,
@@ -66,7 +69,7 @@ func TestOpsHelp(t *testing.T) {
 		if exit != exitOK || !strings.Contains(out, "usage: go run ./infra/local ops "+v.name) || strings.Contains(out, "-url") != app || strings.Contains(out, "-json") != app {
 			t.Errorf("%s: exit %d, %s", v.name, exit, out)
 		}
-		if acts := app && v.name != "list" && v.name != "show" && v.name != "quarantine" && v.name != "quarantine show" && v.name != "partitions" && v.name != "replay"; acts != strings.Contains(out, "-why") {
+		if acts := app && v.name != "list" && v.name != "show" && v.name != "quarantine" && v.name != "quarantine show" && v.name != "partitions" && v.name != "replay" && v.name != "shards"; acts != strings.Contains(out, "-why") {
 			t.Errorf("%s: %s", v.name, out)
 		}
 		if exit, out, _ := opsRun(t, "-help"); exit != exitOK || !strings.Contains(out, strings.TrimSpace(v.name+" "+v.words)+" ") {

@@ -91,7 +91,7 @@ type Entry struct {
 
 // Alone is the map of a system with one shard.
 func Alone(home Endpoints) *Map {
-	return &Map{Shards: []Shard{{First, "first", home, 100, Open}}}
+	return &Map{Shards: []Shard{{First, "first", home, 100, Open}}, History: []Entry{}}
 }
 
 // Shard returns a shard, false if there is none with that number.

@@ -1,0 +1,70 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/shard"
+)
+
+// Shards returns the map of the shards.
+func (c *Client) Shards(ctx context.Context) (v operate.ShardsView, err error) {
+	return v, c.get(ctx, &v, nil, "shards")
+}
+
+// ChangeShards changes the map.
+func (c *Client) ChangeShards(ctx context.Context, change shard.Change, a operate.Actor) (done operate.ShardsChanged, err error) {
+	body, err := json.Marshal(map[string]any{"by": a.By, "why": a.Why, "change": change})
+	if err != nil {
+		return done, err
+	}
+	return done, c.do(ctx, http.MethodPost, c.url(nil, []string{"shards"}), body, &done)
+}
+
+// WriteShards writes the map for people.
+func WriteShards(w io.Writer, v operate.ShardsView) error {
+	pins := map[shard.Number]int{}
+	for _, n := range v.Map.Pins {
+		pins[n]++
+	}
+	rows := [][]string{{"SHARD", "NAME", "STATE", "WEIGHT", "PINS", "HUB", "DATABASE", "APP"}}
+	for _, s := range v.Map.Shards {
+		e := s.Endpoints
+		rows = append(rows, []string{strconv.Itoa(int(s.Number)), cell(s.Name), cell(string(s.State)), strconv.Itoa(s.Weight), strconv.Itoa(pins[s.Number]),
+			cell(placeOf(e.EventHubs, e.Hub)), cell(placeOf(e.CosmosDB, e.Database)), cell(e.App)})
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "version %d, read %s; an instance's map is up to %d s old while its store answers\n",
+		v.Map.Version, moment(v.ReadAt), v.RefreshSeconds)
+	if err != nil || len(v.Map.History) == 0 {
+		return err
+	}
+	last := v.Map.History[len(v.Map.History)-1]
+	_, err = fmt.Fprintf(w, "last change %s by %s: %s (%s)\n", moment(last.At), line(last.By), line(last.Change), line(last.Why))
+	return err
+}
+
+// placeOf names a thing with the address it is at, if that isn't the front's.
+func placeOf(address, name string) string {
+	if address == "" {
+		return name
+	}
+	return address + "/" + name
+}
+
+// WriteShardsChanged says what has become of a change.
+func WriteShardsChanged(w io.Writer, c operate.ShardsChanged) error {
+	text := c.Result
+	if c.Changed {
+		text = fmt.Sprintf("%s; the map has version %d, and instances go by it within %d s, while its store answers", text, c.Version, c.RefreshSeconds)
+	}
+	_, err := fmt.Fprintln(w, line(text))
+	return err
+}
