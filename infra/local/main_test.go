@@ -71,6 +71,7 @@ func TestMistakesInTheCall(t *testing.T) {
 		"word too many":   {[]string{"stage", "now"}, exitUsage, `unexpected "now"`},
 		"target":          {[]string{"stage", "-for", "aws"}, exitUsage, `-for "aws": use local or azure`},
 		"instances":       {[]string{"-instances", "0"}, exitUsage, "-instances 0: use 1 to 16"},
+		"shards":          {[]string{"serve", "-shards", "9"}, exitUsage, "serve: -shards 9: use 1 to 8"},
 		"partitions":      {[]string{"serve", "-partitions", "33"}, exitUsage, "serve: -partitions 33: use 1 to 32"},
 		"rate":            {[]string{"load", "-rate", "fast"}, exitUsage, `load: -rate: "fast": the time is missing`},
 		"load's URL":      {[]string{"load", "-url", "host"}, exitUsage, `load: -url "host" is not a URL of an app`},

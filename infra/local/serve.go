@@ -37,6 +37,7 @@ type serveFlags struct {
 	settings  string // only serve
 	split     bool   // only serve
 	follow    bool   // only serve: each invocation is shown
+	shards    int    // only serve
 	clocks    clocks
 }
 
@@ -101,12 +102,16 @@ func serve(ctx context.Context, c console) error {
 	defineSettings(flags, &f.settings)
 	asJSON := flags.Bool("json", false, "write one JSON object a line")
 	flags.BoolVar(&f.follow, "invocations", false, "show each invocation of a function in a line; the handlers log at the level debug for that")
+	flags.IntVar(&f.shards, "shards", 1, fmt.Sprintf("shards, 1 to %d: each has a hub, queues, a database and an app of its own", system.MaxShards))
 	flags.BoolVar(&f.split, "split", false, "run the backends as a separate app, on the next free port, as in Azure")
 	if err := parse(c, flags); err != nil {
 		return err
 	}
 	if err := f.check("serve"); err != nil {
 		return err
+	}
+	if f.shards < 1 || f.shards > system.MaxShards || f.shards > 1 && f.settings != "" {
+		return &usageError{fmt.Sprintf("serve: -shards %d: use 1 to %d, and only 1 with -settings", f.shards, system.MaxShards)}
 	}
 	if err := checkSettings(f.settings); err != nil {
 		return err
@@ -186,7 +191,7 @@ func (r *running) start(ctx context.Context, d *display, f serveFlags, app, dir 
 	notice := func(text string) { d.note("%s", text) }
 	d.note("starting the services and the function app")
 	r.system, err = system.Start(ctx, system.Config{
-		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split, Partitions: f.hub.partitions,
+		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split, Partitions: f.hub.partitions, Shards: f.shards,
 		Profile: f.faults.profile, Faults: faults, Crashes: r.crashes, Admin: f.faults.admin, Instances: hosts,
 		Logger: r.log.logger, HandlerLog: r.log.handlerLine, Notice: notice,
 		EndpointsFile: filepath.Join(dir, "endpoints.json"),
@@ -218,6 +223,9 @@ func (r *running) show(d *display, f serveFlags, set map[string]string) {
 	d.note("function app              http://%s", e.HTTP)
 	if f.split {
 		d.note("backends                  %s", e.BackendsURL())
+	}
+	for i, address := range r.system.Stamps() {
+		d.note("app of shard %d            http://%s", i+2, address)
 	}
 	d.note("Service Bus, Event Hubs   amqp://%s", e.AMQP)
 	d.note("Cosmos DB                 http://%s", e.Cosmos)

@@ -52,6 +52,8 @@ type EmulatorsConfig struct {
 	// Partitions is how many the hub has, 1 to MaxPartitions; 0 is DefaultPartitions.
 	// A hub that Data holds keeps its number, and another one is refused.
 	Partitions int
+	// Shards is how many shards there are entities for; 0 is one.
+	Shards int
 	// Data is the folder that keeps the state; "" keeps none.
 	Data   string
 	Logger *slog.Logger
@@ -106,7 +108,7 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	if e.listeners.cosmos, err = listen(c.Addresses.Cosmos, "-cosmos", c.Addresses.OpenToNetwork); err != nil {
 		return err
 	}
-	entities := entities(c.App, cmp.Or(c.Partitions, DefaultPartitions))
+	entities := allEntities(c.App, c.Shards, cmp.Or(c.Partitions, DefaultPartitions))
 	entities.Faults, entities.Crashes = c.Faults, c.Crashes
 	if err := entities.Validate(); err != nil {
 		return fmt.Errorf("start the message emulators: %w", err)
@@ -136,7 +138,12 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	}
 	defer client.Close()
 	return during(ctx, e.Wait, func(ctx context.Context) error {
-		return createContainers(ctx, client, c.App.Database, cosmosdb.Containers(chosen.Business()))
+		for n := 1; n <= max(1, c.Shards); n++ {
+			if err := createContainers(ctx, client, inShard(c.App, n).Database, cosmosdb.Containers(chosen.Business())); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

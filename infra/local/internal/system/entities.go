@@ -40,9 +40,12 @@ const (
 	timersContainer      = "timers"
 )
 
-var runtimeContainers = []cosmosdb.ContainerSpec{
-	{Name: checkpointsContainer, PartitionKey: "/id"},
-	{Name: timersContainer, PartitionKey: "/id"},
+// runtimeContainers are those for an app; see InstanceConfig.Stamp.
+func runtimeContainers(stamp string) []cosmosdb.ContainerSpec {
+	return []cosmosdb.ContainerSpec{
+		{Name: checkpointsContainer, PartitionKey: "/id"},
+		{Name: timersContainer + stamp, PartitionKey: "/id"},
+	}
 }
 
 // entities are the hub, with so many partitions, and the queues that the app's

@@ -29,6 +29,9 @@ type InstanceConfig struct {
 	Settings      map[string]string // win over the environment, the profile and the local settings file
 	// SettingsFile is read instead of the staged local.settings.json; "" for that.
 	SettingsFile string
+	// Stamp ends the name of what the runtime keeps for an app that has another beside it;
+	// "" for the front.
+	Stamp string
 	// State is the connection string of the Cosmos DB that holds checkpoints
 	// and timers.
 	State string
@@ -101,7 +104,7 @@ var errNoState = errors.New("the host needs a connection string of a Cosmos DB f
 
 // startInstance is StartInstance once the runtime's Cosmos DB is known.
 func startInstance(ctx context.Context, c InstanceConfig, env environment, client *azcosmos.Client) (*Instance, error) {
-	if err := createContainers(ctx, client, runtimeDatabase, runtimeContainers); err != nil {
+	if err := createContainers(ctx, client, runtimeDatabase, runtimeContainers(c.Stamp)); err != nil {
 		return nil, err
 	}
 	i := &Instance{c: c, env: env, client: client, storage: rand.Text(), address: c.HTTP, finished: make(chan struct{})}
@@ -163,7 +166,7 @@ func (i *Instance) state() (azeventhubs.CheckpointStore, host.TimerStore, error)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open container %s: %w", checkpointsContainer, err)
 	}
-	timers, err := i.client.NewContainer(runtimeDatabase, timersContainer)
+	timers, err := i.client.NewContainer(runtimeDatabase, timersContainer+i.c.Stamp)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open container %s: %w", timersContainer, err)
 	}

@@ -40,6 +40,8 @@ type Config struct {
 	Split bool
 	// Partitions is how many the hub has, as EmulatorsConfig has it.
 	Partitions int
+	// Shards is how many there are, 1 to MaxShards; 0 is one.
+	Shards int
 	// Profile is the choice of times; the zero value changes nothing.
 	Profile Profile
 	// Faults breaks things on purpose, as its plan says at the time, and is
@@ -64,8 +66,10 @@ type Config struct {
 type System struct {
 	Emulators *Emulators
 	Instance  *Instance
-	Backends  *Instance // nil without Split
-	admin     *admin    // nil without Faults
+	Backends  *Instance      // nil without Split
+	stamps    []*Instance    // of the second shard, and further ones
+	stopped   chan *Instance // of the stamps
+	admin     *admin         // nil without Faults
 	endpoints Endpoints
 	elsewhere map[string]string
 	set       map[string]string
@@ -86,7 +90,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 		return nil, err
 	}
 	s.Emulators, err = StartEmulators(ctx, EmulatorsConfig{
-		Addresses: c.Addresses, App: s.app, Faults: c.Faults, Crashes: c.Crashes, Data: c.Data, Partitions: c.Partitions, Logger: c.Logger, Notice: c.Notice,
+		Addresses: c.Addresses, App: s.app, Faults: c.Faults, Crashes: c.Crashes, Data: c.Data, Partitions: c.Partitions, Shards: c.Shards, Logger: c.Logger, Notice: c.Notice,
 	})
 	if err != nil {
 		return nil, err
@@ -144,6 +148,9 @@ func (s *System) startApp(ctx context.Context, c Config, env environment) error 
 		return err
 	}
 	s.endpoints.HTTP = s.Instance.Address()
+	if err := s.startStamps(ctx, app, c.Shards); err != nil {
+		return err
+	}
 	if c.Faults != nil {
 		// The acts outlive the call that starts them: Close ends them.
 		var running context.Context
@@ -185,6 +192,8 @@ func (s *System) Wait(ctx context.Context) (err error) {
 		err = fmt.Errorf("%s has stopped", s.Instance.c.Name)
 	case <-s.backendsFinished():
 		err = fmt.Errorf("%s has stopped", s.Backends.c.Name)
+	case i := <-s.stopped:
+		err = fmt.Errorf("%s has stopped", i.c.Name)
 	}
 	return cmp.Or(s.Emulators.data.broken(), err)
 }
@@ -234,10 +243,8 @@ func (s *System) Close() error {
 	if s.admin != nil {
 		errs = append(errs, s.admin.close())
 	}
-	for _, i := range []*Instance{s.Instance, s.Backends} {
-		if i != nil {
-			errs = append(errs, i.Close())
-		}
+	for _, i := range s.instances() {
+		errs = append(errs, i.Close())
 	}
 	return errors.Join(append(errs, s.Emulators.Close())...)
 }

@@ -85,7 +85,7 @@ func startConfig(t testing.TB, c system.Config) *run {
 	t.Helper()
 	r := &run{t: t, client: http.DefaultClient}
 	s, err := system.Start(t.Context(), system.Config{
-		App: app, Addresses: freePorts, Settings: c.Settings, SettingsFile: c.SettingsFile, Split: c.Split,
+		App: app, Addresses: freePorts, Settings: c.Settings, SettingsFile: c.SettingsFile, Split: c.Split, Shards: c.Shards,
 		Profile: c.Profile, Faults: c.Faults, Admin: "127.0.0.1:0",
 		Logger:     slog.New(slog.NewTextHandler(r, nil)),
 		HandlerLog: func(line string, _ bool) { fmt.Fprintln(r, line) },

@@ -1,0 +1,115 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
+	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/shard"
+)
+
+// MaxShards is how many run on one machine.
+const MaxShards = 8
+
+// inShard returns the settings with other names of what a shard has for itself: those
+// of the first are the app's own.
+func inShard(s settings.Settings, n int) settings.Settings {
+	if n > int(shard.First) {
+		for _, name := range []*string{&s.EventHub, &s.TransactionsQueue, &s.CompensationsQueue, &s.NotificationsQueue, &s.Database} {
+			*name += "-" + strconv.Itoa(n)
+		}
+	}
+	return s
+}
+
+// allEntities are the entities of so many shards, in one namespace.
+func allEntities(s settings.Settings, shards, partitions int) broker.Config {
+	all := entities(s, partitions)
+	for n := 2; n <= shards; n++ {
+		of := entities(inShard(s, n), partitions)
+		all.Hubs, all.Queues = append(all.Hubs, of.Hubs...), append(all.Queues, of.Queues...)
+	}
+	return all
+}
+
+// startStamps starts the apps that work on the further shards, behind the front and its
+// backends, and then puts those shards into the map. front is the app of the front.
+func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards int) error {
+	if shards < 2 {
+		return nil
+	}
+	s.stopped = make(chan *Instance, shards)
+	for n := 2; n <= shards; n++ {
+		app, of := front, inShard(s.app, n)
+		app.Name, app.Stamp = fmt.Sprint("shard ", n), "-"+strconv.Itoa(n)
+		app.Settings = maps.Clone(s.set)
+		maps.Copy(app.Settings, map[string]string{
+			"SHARD": strconv.Itoa(n), "EVENTHUB_NAME": of.EventHub, "COSMOSDB_DATABASE": of.Database,
+			"TRANSACTIONS_QUEUE": of.TransactionsQueue, "COMPENSATIONS_QUEUE": of.CompensationsQueue, "NOTIFICATIONS_QUEUE": of.NotificationsQueue,
+		})
+		switchOff(app.Settings, append(BackendFunctions(true), "Ingest", "Progress"), nil)
+		for _, name := range backendURLs() {
+			if app.Settings[name] == "" {
+				app.Settings[name] = "http://" + s.Instance.Address() + "/api"
+			}
+		}
+		app.Faults, app.Crashes = nil, nil // the acts of the plan are for the front's instances
+		i, err := startAfter(ctx, app)
+		if err != nil {
+			return fmt.Errorf("start shard %d: %w", n, err)
+		}
+		s.stamps = append(s.stamps, i)
+		go func() {
+			<-i.Finished()
+			s.stopped <- i
+		}()
+	}
+	return s.mapShards(ctx, shards)
+}
+
+// mapShards puts the shards into the map that aren't there.
+func (s *System) mapShards(ctx context.Context, shards int) error {
+	db, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: s.endpoints.CosmosDB}, cosmosdb.Options{Database: s.app.Database})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	stored := ingest.NewShards(ingest.ShardsConfig{
+		Maps: cosmosdb.NewMaps(db), Alone: shard.Alone(shard.Endpoints{Hub: s.app.EventHub, Database: s.app.Database}), Now: time.Now,
+		Logger: s.Instance.c.Logger,
+	})
+	for n := 2; n <= shards; n++ {
+		of := inShard(s.app, n)
+		if m, _ := stored.Map(ctx); m.Has(shard.Number(n)) {
+			continue // it may have another weight by now, or be closed
+		}
+		_, _, _, err := stored.Change(ctx, shard.Change{
+			Act: shard.ActAdd, Name: fmt.Sprint("shard-", n), Weight: 100, Endpoints: shard.Endpoints{Hub: of.EventHub, Database: of.Database},
+		}, "serve", fmt.Sprintf("started with %d shards", shards))
+		if err != nil {
+			return fmt.Errorf("add shard %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// Stamps returns the addresses of the further shards' apps, from the second.
+func (s *System) Stamps() []string {
+	var at []string
+	for _, i := range s.stamps {
+		at = append(at, i.Address())
+	}
+	return at
+}
+
+// instances are all that run, the front and its backends last.
+func (s *System) instances() []*Instance {
+	return slices.DeleteFunc(append(slices.Clone(s.stamps), s.Instance, s.Backends), func(i *Instance) bool { return i == nil })
+}
