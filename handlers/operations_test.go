@@ -95,7 +95,7 @@ func (s *stuckWorld) want(state workflow.State) {
 // reads the answer.
 func ask[T any](w *world, status int, method, path, body string) T {
 	w.t.Helper()
-	resp, data := w.call(method, routePrefix+"/"+operationsPath+path, body)
+	resp, data := w.call(method, routePrefix+"/"+operate.Path+path, body)
 	if resp.StatusCode != status {
 		w.t.Fatalf("%s %s: %d %s, want %d", method, path, resp.StatusCode, data, status)
 	}

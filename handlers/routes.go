@@ -9,6 +9,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
@@ -96,8 +97,8 @@ func (a *App) table() []function {
 		{name: "DeadLetterNotifications", trigger: serviceBusTrigger, binding: "message", source: "%NOTIFICATIONS_QUEUE%/$deadletterqueue",
 			event: a.heldBack(a.deadLetter(q.NotificationsQueue, a.deadNotice))},
 		{name: "Sweep", trigger: timerTrigger, binding: "timer", source: "%SWEEP_SCHEDULE%", event: a.sweep},
-		{name: "Operations", trigger: httpTrigger, binding: "req", template: "operations/{*path}", roles: operators, limited: true,
-			endpoints: a.operationsEndpoints()},
+		{name: "Operations", trigger: httpTrigger, binding: "req", template: operate.Path + "/{*path}", roles: operators, limited: true,
+			endpoints: a.answeringAll(s.operate.Endpoints())},
 		{name: "Live", trigger: httpTrigger, binding: "req", template: "live", anonymous: true,
 			endpoints: []endpoint{{http.MethodGet, "live", a.answering(live)}}},
 		{name: "Ready", trigger: httpTrigger, binding: "req", template: "ready", anonymous: true,

@@ -80,13 +80,13 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	out.quarantine = quarantine.New(quarantine.Config{
 		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Kept: p.signals.Kept, Now: p.now, Logger: logger,
 	})
-	out.operate = operate.New(operate.Config{
-		Engine: run, Listing: p.listing, Quarantine: p.quarantine, Logger: logger,
-	})
 	out.relay = relay.New(relay.Config{
 		Shard: s.Shard, Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,
 		Checkpoints: p.checkpoints, Reader: p.reader, Triggers: p.triggers, Process: telemetry.Process(), Hub: s.EventHub, ConsumerGroup: s.ConsumerGroup, Quiet: s.RelayQuiet,
 		Runner: newRunner(s, run), Lost: p.signals.Metrics.Lost, Now: p.now, Logger: logger,
+	})
+	out.operate = operate.New(operate.Config{
+		Engine: run, Listing: p.listing, Quarantine: p.quarantine, Hub: out.relay, Shards: out.shards, Logger: logger,
 	})
 	return out, nil
 }

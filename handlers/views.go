@@ -11,6 +11,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
+	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -31,7 +32,7 @@ func (a *App) viewEndpoints() []endpoint {
 // is none, and the backend is not asked.
 func (a *App) view(v business.View) func(w http.ResponseWriter, r *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		id, err := knownID(r, "id")
+		id, err := record.KnownID(r, "id")
 		if err != nil {
 			return err
 		}
@@ -57,7 +58,7 @@ func (a *App) view(v business.View) func(w http.ResponseWriter, r *http.Request)
 			w.WriteHeader(o.Status)
 			return nil
 		}
-		return answerFresh(w, o.Result)
+		return record.WriteFresh(w, o.Result)
 	}
 }
 

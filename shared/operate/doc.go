@@ -8,5 +8,5 @@
 //
 // Reading order: service.go (what it uses), actor.go, transactions.go (the
 // list, retry, give up), story.go with remaining.go and expect.go (everything
-// about one transaction), entries.go with redrive.go (the quarantine).
+// about one transaction), entries.go with redrive.go (the quarantine), http.go.
 package operate

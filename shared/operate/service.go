@@ -24,6 +24,8 @@ type Config struct {
 	Engine     *engine.Engine // whose transactions they are
 	Listing    Listing        // of the transactions
 	Quarantine quarantine.Store
+	Hub        Hub    // of the endpoints
+	Shards     Shards // of the endpoints
 	Logger     *slog.Logger
 }
 

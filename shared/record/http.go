@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 )
 
@@ -59,6 +60,16 @@ func PathID(r *http.Request) (string, error) {
 	return id, nil
 }
 
+// KnownID returns a variable of the path. What has not the form of an id was
+// never accepted: NotFound.
+func KnownID(r *http.Request, name string) (string, error) {
+	id := mux.Vars(r)[name]
+	if !problem.ValidID(id) {
+		return "", failure.New(failure.NotFound, "read "+name, "", nil)
+	}
+	return id, nil
+}
+
 // ReadCall returns the id and the caller of a PUT or DELETE.
 func ReadCall(r *http.Request) (string, By, error) {
 	id, err := PathID(r)
@@ -90,4 +101,11 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	// A client that is gone can't be told that it is.
 	_, _ = w.Write(data)
 	return nil
+}
+
+// WriteFresh answers 200 with a JSON value that must not be kept by anyone on the
+// way.
+func WriteFresh(w http.ResponseWriter, view any) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return WriteJSON(w, http.StatusOK, view)
 }
