@@ -122,10 +122,13 @@ func (c Config) lacks(sign Sign) bool {
 	return false
 }
 
-// shown are those of the rules that the business can give something to look at: where
-// nothing can be changed, no transaction is full.
+// shown are those of the rules that the run can give something to look at: where
+// nothing can be changed, no transaction is full, and with one shard nobody is asked
+// again.
 func (c Config) shown(rules []string) []string {
-	return slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return rule == "room" && c.lacks(Outside) })
+	return slices.DeleteFunc(slices.Clone(rules), func(rule string) bool {
+		return rule == "room" && c.lacks(Outside) || rule == "answers"
+	})
 }
 
 // hits is how often a point must have been hit.

@@ -75,4 +75,4 @@ func assignment(id string, change func(*record.Record[drone.Assignment])) func(*
 }
 
 // breakages are of the transactions that valid makes.
-var breakages = slices.Concat(ofClients, ofEffects, ofJournals, ofFlights, ofRest)
+var breakages = slices.Concat(ofClients, ofEffects, ofJournals, ofFlights, ofShards, ofRest)

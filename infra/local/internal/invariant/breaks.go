@@ -3,10 +3,12 @@ package invariant
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -19,7 +21,7 @@ type breakOf struct {
 	do         func(x *index) (id string)
 }
 
-// breaks are one for each of the rules of every business.
+// breaks are one at least for each of the rules of every business.
 var breaks = []breakOf{
 	{"accepted", "lost", func(x *index) string {
 		return x.breakOne(x.answered, func(p *workflow.Progress) {
@@ -80,6 +82,35 @@ var breaks = []breakOf{
 			r.Journal = slices.Clone(r.Journal)
 			r.Journal[len(r.Journal)-1].Seq += 100
 		})
+	}},
+	{"shards", "two shards", func(x *index) string {
+		return x.breakOne(x.answered, func(p *workflow.Progress) {
+			x.Further = append(x.Further, Part{Shard: math.MaxUint16, Transactions: []string{p.ID}})
+			x.Transactions = append(x.Transactions, *p)
+		})
+	}},
+	{"shards", "lost from sight", func(x *index) string {
+		for i, r := range x.Requests {
+			if in := x.shardsOf()[r.TransactionID]; r.ID == r.TransactionID && !shard.Formed(r.ID) && len(in) == 1 && in[0] != shard.First {
+				x.Requests = slices.Delete(x.Requests, i, i+1)
+				return r.ID
+			}
+		}
+		return ""
+	}},
+	{"shards", "another shard's", func(x *index) string {
+		e := quarantine.Entry{ID: "broken", Source: "broken"}
+		e.SetBody([]byte(`{"schema":2,"transactionId":"broken","wake":1,"shard":65535}`))
+		x.Quarantine = append(x.Quarantine, e)
+		return e.ID
+	}},
+	{"answers", "no answer", func(x *index) string {
+		for id := range trial.Sorted(x.Answers) {
+			x.Answers = maps.Clone(x.Answers)
+			x.Answers[id] = ""
+			return id
+		}
+		return ""
 	}},
 	{"quarantine", "not poison", func(x *index) string {
 		e := quarantine.Entry{ID: "broken", Source: "broken"}
@@ -236,6 +267,7 @@ func (subject *Subject) finds(s Snapshot, rule, what, id string) bool {
 func shallow(s Snapshot) Snapshot {
 	s.Transactions, s.Requests, s.Outside = slices.Clone(s.Transactions), slices.Clone(s.Requests), slices.Clone(s.Outside)
 	s.Quarantine, s.Queues, s.Documents = slices.Clone(s.Quarantine), slices.Clone(s.Queues), slices.Clone(s.Documents)
+	s.Further = slices.Clone(s.Further)
 	s.Ledger, s.Ledgers = slices.Clone(s.Ledger), maps.Clone(s.Ledgers)
 	s.Records, s.Others = maps.Clone(s.Records), maps.Clone(s.Others)
 	for container, records := range s.Records {

@@ -23,6 +23,8 @@ var rules = []rule{
 	{"undone", "what did not complete has left no effect", checkUndone},
 	{"owned", "no effect is without its transaction", checkOwned},
 	{"journals", "no effect was made twice, and each journal tells how its effect came to be", checkJournals},
+	{"shards", "a transaction is in one shard, the one that its id or the directory says, and so is all that is about it", checkShards},
+	{"answers", "the front answers for every transaction that was accepted, whichever shard it is in", checkAnswers},
 	{"quarantine", "the quarantine holds the poison, operations that can't be run, and dead letters that are on record", checkQuarantine},
 	{"deadletters", "the dead-letter sub-queues are empty", checkDeadLetters},
 	{"wakes", "no wake is overdue, and none is left behind", checkWakes},

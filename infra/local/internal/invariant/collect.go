@@ -13,6 +13,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/record"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -22,6 +23,10 @@ type Source struct {
 	Database   string   // its id
 	ServiceBus string   // connection string
 	Queues     []string // names
+	// Shard is whose that is, 0 for the first, and Further are the other ones: the
+	// first has them.
+	Shard   shard.Number
+	Further []Source
 }
 
 // The bounds of a collection: pages of so many documents, some containers at a
@@ -31,12 +36,24 @@ const (
 	collectParallel = 4
 )
 
-// Collect reads everything that is stored, and counts what waits in the queues.
+// Collect reads everything that is stored in all shards, and counts what waits in the queues.
 // It changes nothing. The system has to be at rest: the containers are read one
 // after the other, and the documents of one in no order. Now is when all was
 // read, by this machine's clock. The caller adds the fields that the clients
 // know.
 func (subject *Subject) Collect(ctx context.Context, src Source) (Snapshot, error) {
+	s, err := subject.collect(ctx, src)
+	for i := 0; i < len(src.Further) && err == nil; i++ {
+		var further Snapshot
+		if further, err = subject.collect(ctx, src.Further[i]); err == nil {
+			s.join(src.Further[i].Shard, further)
+		}
+	}
+	return s, err
+}
+
+// collect reads what is stored in one shard.
+func (subject *Subject) collect(ctx context.Context, src Source) (Snapshot, error) {
 	db, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: src.CosmosDB}, cosmosdb.Options{Database: src.Database})
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("collect: %w", err)
@@ -67,7 +84,7 @@ func (subject *Subject) Collect(ctx context.Context, src Source) (Snapshot, erro
 	sizes := make([][]Document, len(names))
 	for i, name := range names {
 		group.Go(func() (err error) {
-			sizes[i], err = collect(groupCtx, db, name, takers[name])
+			sizes[i], err = readAll(groupCtx, db, name, takers[name])
 			return err
 		})
 	}
@@ -113,9 +130,9 @@ func into[T any](all *[]T) taker {
 	}
 }
 
-// collect reads all documents of a container, page by page, and returns what
+// readAll reads all documents of a container, page by page, and returns what
 // each of them takes. take is nil if their content does not matter.
-func collect(ctx context.Context, db *cosmosdb.Database, container string, take taker) ([]Document, error) {
+func readAll(ctx context.Context, db *cosmosdb.Database, container string, take taker) ([]Document, error) {
 	c := db.Container(container)
 	var sizes []Document
 	q := business.Query{Text: "SELECT * FROM c", Max: collectPage}

@@ -18,7 +18,7 @@
 // Reading order: subject.go (of which business), snapshot.go (what is judged),
 // report.go (the judgement), check.go (the list of invariants), index.go, then the
 // invariants: accepted.go and operations.go (of the clients), history.go,
-// completed.go, content.go, undone.go, journal.go (of the effects), quarantine.go,
+// completed.go, content.go, undone.go, journal.go (of the effects), shards.go, quarantine.go,
 // rest.go (of what is left over), sizes.go; breaks.go (whether a rule is blind),
 // story.go (what became of one transaction), collect.go and queues.go (the reading).
 package invariant

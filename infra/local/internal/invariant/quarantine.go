@@ -21,6 +21,9 @@ func envelopeOf(e *quarantine.Entry) (engine.Envelope, bool) {
 	return m, err == nil
 }
 
+// entryKey names an entry: no other has the same.
+func entryKey(e *quarantine.Entry) string { return e.Source + "/" + e.ID }
+
 // isDeadLetter reports whether an entry is one of a queue's dead letters: Service
 // Bus gave up on delivering the message, in an outage, say.
 func (x *index) isDeadLetter(e *quarantine.Entry) bool {
@@ -29,11 +32,11 @@ func (x *index) isDeadLetter(e *quarantine.Entry) bool {
 
 // endedInQuarantine returns the operations that have ended there, because they
 // were too old or too large to be run. The dead letters don't count: what they
-// ask for is put on record besides.
+// ask for is put on record besides. Nor does what was set aside as another shard's.
 func (x *index) endedInQuarantine() map[string]bool {
 	ended := map[string]bool{}
 	for i := range x.Quarantine {
-		if e := &x.Quarantine[i]; !x.isDeadLetter(e) {
+		if e := &x.Quarantine[i]; !x.isDeadLetter(e) && e.Reason != quarantine.ReasonOtherShard {
 			if m, ok := envelopeOf(e); ok && m.Operation != "" {
 				ended[m.OperationID] = true
 			}
@@ -76,7 +79,7 @@ func checkQuarantine(x *index, f *trial.Findings) {
 			f.Broken(e.ID, "quarantine", "%v", err)
 			continue
 		}
-		key := e.Source + "/" + e.ID
+		key := entryKey(e)
 		if seen[key] {
 			f.Broken(e.ID, "quarantine", "it is there twice")
 			continue

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/fabrikam/drone-delivery/shared/engine"
 )
 
 // peekMessages is how many messages are asked for at a time; the service may
@@ -25,7 +27,13 @@ func countQueues(ctx context.Context, src Source) (_ []Queue, err error) {
 	for i, name := range src.Queues {
 		q := &queues[i]
 		q.Name = name
+		note := func(m *azservicebus.ReceivedMessage) {
+			if _, err := engine.DecodeIn(src.Shard, m.Body); errors.Is(err, engine.ErrOtherShard) {
+				q.Strangers++
+			}
+		}
 		err := peek(ctx, client, name, nil, func(m *azservicebus.ReceivedMessage) {
+			note(m)
 			if m.State == azservicebus.MessageStateScheduled {
 				q.Scheduled++
 			} else {
@@ -36,7 +44,7 @@ func countQueues(ctx context.Context, src Source) (_ []Queue, err error) {
 			return nil, err
 		}
 		err = peek(ctx, client, name, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter},
-			func(*azservicebus.ReceivedMessage) { q.DeadLetters++ })
+			func(m *azservicebus.ReceivedMessage) { note(m); q.DeadLetters++ })
 		if err != nil {
 			return nil, err
 		}

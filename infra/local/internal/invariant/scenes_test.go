@@ -3,6 +3,7 @@ package invariant
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -13,12 +14,29 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 var theValid struct {
 	once sync.Once
 	scene
+}
+
+// inSecond is an id that was minted in the second shard.
+var inSecond = mintedIn(2)
+
+func mintedIn(n shard.Number) string {
+	random := rand.NewChaCha8([32]byte{})
+	key, err := shard.NewIDKey(1, random)
+	if err != nil {
+		panic(err)
+	}
+	id, err := shard.NewMinter([]shard.IDKey{key}, time.Now, random).New(shard.TransactionIDs, "", n)
+	if err != nil {
+		panic(err)
+	}
+	return id
 }
 
 // valid returns a copy of a snapshot with everything that may be in one: every
@@ -66,9 +84,11 @@ func (w *world) oneAfterTheOther() {
 	keyed := w.deliver("keyed", nil)
 	request := w.snapshot.Ledger[len(w.snapshot.Ledger)-1].Body
 	w.snapshot.Requests = append(w.snapshot.Requests, ingest.RequestRecord{
-		ID: "keyed", TransactionID: "keyed", OperationID: keyed, Operation: workflow.OperationStart,
+		ID: "keyed", TransactionID: "keyed", OperationID: keyed, Operation: workflow.OperationStart, Shard: 2,
 		Hash: workflow.Hash(workflow.OperationStart, "keyed", request), AcceptedAt: w.Clock.Now(),
 	}, ingest.RequestRecord{ID: "never-answered", TransactionID: "never-answered", Operation: workflow.OperationStart})
+	w.deliver(inSecond, nil)
+	w.snapshot.Further = []Part{{Shard: 2, Transactions: []string{"keyed", inSecond}}}
 	var lost sync.Map
 	w.lost = func(r engine.Attempt) bool {
 		_, before := lost.LoadOrStore(r.Call.Method+r.Call.Path, true)

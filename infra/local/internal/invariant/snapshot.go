@@ -8,6 +8,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/trial"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -24,6 +25,8 @@ type Snapshot struct {
 	// Documents are the sizes of all documents of the system, of those that are
 	// not here otherwise as well.
 	Documents []Document
+	// Further tells what of all that is in other shards than the first.
+	Further []Part
 
 	// What the clients know.
 	Ledger []LedgerEntry
@@ -33,6 +36,9 @@ type Snapshot struct {
 	// UndoRefused are the transactions whose undo an injected fault refuses for
 	// good: they, and those that the world has finished, may be Stuck.
 	UndoRefused map[string]bool
+	// Answers are the states that the front tells of transactions, "" for one that it
+	// does not know; nil if nobody has asked.
+	Answers map[string]workflow.State
 	// Notifications tells whether the news of each transaction's end is
 	// delivered, and has been all the time.
 	Notifications bool
@@ -58,6 +64,40 @@ type Queue struct {
 	Active      int    `json:"active"`
 	Scheduled   int    `json:"scheduled"`
 	DeadLetters int    `json:"deadLetters"`
+	// Strangers are those of them whose transaction is in another shard.
+	Strangers int `json:"strangers,omitempty"`
+}
+
+// Part is what is in one of the further shards: the ids of its transactions, of the
+// requests that are kept there, and of the entries of its quarantine.
+type Part struct {
+	Shard                              shard.Number
+	Transactions, Requests, Quarantine []string
+}
+
+// join adds what was collected in a further shard.
+func (s *Snapshot) join(in shard.Number, further Snapshot) {
+	part := Part{Shard: in}
+	for i := range further.Transactions {
+		part.Transactions = append(part.Transactions, further.Transactions[i].ID)
+	}
+	for i := range further.Requests {
+		part.Requests = append(part.Requests, further.Requests[i].ID)
+	}
+	for i := range further.Quarantine {
+		part.Quarantine = append(part.Quarantine, entryKey(&further.Quarantine[i]))
+	}
+	s.Further = append(s.Further, part)
+	s.Transactions, s.Requests = append(s.Transactions, further.Transactions...), append(s.Requests, further.Requests...)
+	s.Outside, s.Quarantine = append(s.Outside, further.Outside...), append(s.Quarantine, further.Quarantine...)
+	s.Queues, s.Documents = append(s.Queues, further.Queues...), append(s.Documents, further.Documents...)
+	for container, records := range further.Records {
+		s.Records[container] = append(s.Records[container], records...)
+	}
+	for container, docs := range further.Others {
+		s.Others[container] = append(s.Others[container], docs...)
+	}
+	s.Now = further.Now
 }
 
 // BodyHash names a body: its SHA-256, in hex.

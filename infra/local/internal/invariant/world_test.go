@@ -191,8 +191,10 @@ func (w *world) later() { w.Clock.Advance(8 * time.Hour) }
 func (w *world) collect() scene {
 	w.tb.Helper()
 	s := w.snapshot
+	s.Answers = map[string]workflow.State{}
 	for _, p := range w.Store.All() {
 		s.Transactions = append(s.Transactions, *p)
+		s.Answers[p.ID] = p.State
 	}
 	s.Now = w.Clock.Now()
 	s.Outside = w.Outside.All()
