@@ -15,6 +15,3 @@ func killAll(p *os.Process) error {
 	}
 	return nil
 }
-
-// anyLeft reports whether the process's group has members.
-func anyLeft(p *os.Process) bool { return !errors.Is(syscall.Kill(-p.Pid, 0), syscall.ESRCH) }
