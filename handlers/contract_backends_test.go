@@ -192,6 +192,10 @@ func healthExchanges(t *testing.T, c *contract) {
 	c.all(newWorld(t),
 		exchange{"live", "GET", "/live", "", nil, 200, false},
 		exchange{"ready", "GET", "/ready", "", nil, 200, false},
+		exchange{"page", "GET", "/ops", "", nil, 200, false},
+		exchange{"its style", "GET", "/ops/page.css", "", nil, 200, false},
+		exchange{"its script", "GET", "/ops/page.js", "", nil, 200, false},
+		exchange{"its configuration", "GET", "/ops/config", "", nil, 200, false},
 	)
 	w := newWorld(t)
 	w.down.Store(true)

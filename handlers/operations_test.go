@@ -107,7 +107,7 @@ func ask[T any](w *world, status int, method, path, body string) T {
 	return answer
 }
 
-type page[T any] struct {
+type listPage[T any] struct {
 	Items        []T
 	Continuation string
 }
@@ -115,11 +115,11 @@ type page[T any] struct {
 func TestOperatorRetriesAStuckTransaction(t *testing.T) {
 	s := newStuckWorld(t)
 	w := s.world
-	listed := ask[page[operate.Summary]](w, 200, "GET", "/transactions", "")
+	listed := ask[listPage[operate.Summary]](w, 200, "GET", "/transactions", "")
 	if len(listed.Items) != 1 || listed.Items[0].ID != s.id || !strings.Contains(listed.Items[0].Reason, "it is on its way") {
 		t.Errorf("listed %+v", listed)
 	}
-	if running := ask[page[operate.Summary]](w, 200, "GET", "/transactions?state=Running", ""); len(running.Items) > 0 {
+	if running := ask[listPage[operate.Summary]](w, 200, "GET", "/transactions?state=Running", ""); len(running.Items) > 0 {
 		t.Errorf("running: %+v", running)
 	}
 	story := ask[operate.Story](w, 200, "GET", "/transactions/"+s.id, "")
@@ -168,7 +168,7 @@ func TestOperatorDecidesAboutPoison(t *testing.T) {
 	if status := w.relayAll([]byte("\xffrubbish")); status != http.StatusOK {
 		t.Fatalf("Relay answered %d", status)
 	}
-	listed := ask[page[quarantine.Entry]](w, 200, "GET", "/quarantine?reason=Unreadable&state=Kept&source=requests.3&continuation=after:", "")
+	listed := ask[listPage[quarantine.Entry]](w, 200, "GET", "/quarantine?reason=Unreadable&state=Kept&source=requests.3&continuation=after:", "")
 	if len(listed.Items) != 1 || listed.Items[0].Body != "" {
 		t.Fatalf("listed %+v", listed)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/page"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
@@ -99,6 +100,8 @@ func (a *App) table() []function {
 		{name: "Sweep", trigger: timerTrigger, binding: "timer", source: "%SWEEP_SCHEDULE%", event: a.sweep},
 		{name: "Operations", trigger: httpTrigger, binding: "req", template: operate.Path + "/{*path}", roles: operators, limited: true,
 			endpoints: a.answeringAll(s.operate.Endpoints())},
+		{name: "Page", trigger: httpTrigger, binding: "req", template: page.Path + "/{*file}", anonymous: true,
+			endpoints: a.answeringAll(page.Endpoints(a.business.Name, q.Auth))},
 		{name: "Live", trigger: httpTrigger, binding: "req", template: "live", anonymous: true,
 			endpoints: []endpoint{{http.MethodGet, "live", a.answering(live)}}},
 		{name: "Ready", trigger: httpTrigger, binding: "req", template: "ready", anonymous: true,

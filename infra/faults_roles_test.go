@@ -45,7 +45,7 @@ var securityFaults = []fault{
 	one("private endpoints", "is not delegated", "infra/modules/network.bicep", "Microsoft.App/environments", "Microsoft.Web/serverFarms"),
 	one("private endpoints", "calls out of the subnet", apps, "subnetId: subnetIds.backends", "subnetId: ''"),
 	one("authentication", "properties.globalValidation.requireAuthentication", appFile, "requireAuthentication: auth.enabled", "requireAuthentication: false"),
-	one("authentication", "lets [/api/live /api/ready /api/operations] pass", appFile, "'/api/ready']", "'/api/ready', '/api/operations']"),
+	one("authentication", "lets [/api/live /api/ready /api/ops /api/ops/* /api/operations] pass", appFile, "'/api/ops/*']", "'/api/ops/*', '/api/operations']"),
 	one("authentication", "takes the audiences", apps, "audiences: backendsAudiences", "audiences: workflowAudiences"),
 	one("authentication", "and authMode is keys", appFile, "platform: { enabled: auth.enabled }", "platform: { enabled: true }"),
 	one("secrets", "the param value has a secret", "infra/modules/secret.bicep", "@secure()\n", ""),

@@ -55,7 +55,7 @@ var usesOfFunctions = map[string]use{
 	"Drones":               {containers: []string{"drones"}},
 	"Deliveries":           {containers: []string{"deliveries"}},
 
-	"Live": {}, "Ready": {},
+	"Live": {}, "Ready": {}, "Page": {},
 }
 
 // usesOf joins what the functions of an app do.

@@ -128,7 +128,7 @@ func bindings(w *world) []string {
 		}
 		if f.text("type") == "httpTrigger" {
 			want := "function"
-			if slices.Contains([]string{"Live", "Ready"}, name) {
+			if slices.Contains([]string{"Live", "Ready", "Page"}, name) {
 				want = "anonymous"
 			}
 			if f.text("authLevel") != want {

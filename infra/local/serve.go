@@ -22,6 +22,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/infra/local/profile"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
+	"github.com/fabrikam/drone-delivery/shared/page"
 )
 
 // serveFlags are the flags that serve and demo share.
@@ -221,6 +222,7 @@ func (r *running) start(ctx context.Context, d *display, f serveFlags, app, dir 
 func (r *running) show(d *display, f serveFlags, set map[string]string) {
 	e := r.system.Endpoints()
 	d.note("function app              http://%s", e.HTTP)
+	d.note("page for operators        http://%s/api/%s", e.HTTP, page.Path)
 	if f.split {
 		d.note("backends                  %s", e.BackendsURL())
 	}

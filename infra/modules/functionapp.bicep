@@ -140,7 +140,7 @@ resource authSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     globalValidation: {
       requireAuthentication: auth.enabled
       unauthenticatedClientAction: auth.enabled ? 'Return401' : 'AllowAnonymous'
-      excludedPaths: ['/api/live', '/api/ready']
+      excludedPaths: ['/api/live', '/api/ready', '/api/ops', '/api/ops/*']
     }
     httpSettings: { requireHttps: true }
     identityProviders: auth.enabled ? {

@@ -49,6 +49,7 @@ var functions = map[string][]string{
 	"DeadLetterNotifications": {serviceBus, cosmosDB},
 	"Sweep":                   {eventHubs, serviceBus, cosmosDB},
 	"Operations":              {eventHubs, serviceBus, cosmosDB},
+	"Page":                    nil,
 	"Live":                    nil,
 	"Ready":                   nil,
 }

@@ -209,7 +209,7 @@ func TestEveryFunctionIsServed(t *testing.T) {
 	}
 	for _, want := range []string{"Ingest", "Progress", "Relay", "Schedule", "Supervise", "DeadLetterTransactions",
 		"DeadLetterCompensations", "Sweep", "Accounts", "Packages", "ThirdPartyDeliveries", "DroneDeliveries",
-		"Drones", "Deliveries", "Live", "Ready"} {
+		"Drones", "Deliveries", "Page", "Live", "Ready"} {
 		if _, ok := names[want]; !ok {
 			t.Errorf("function %s is not served", want)
 		}

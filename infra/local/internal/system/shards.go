@@ -54,7 +54,7 @@ func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards i
 			"SHARD": strconv.Itoa(n), "EVENTHUB_NAME": of.EventHub, "COSMOSDB_DATABASE": of.Database,
 			"TRANSACTIONS_QUEUE": of.TransactionsQueue, "COMPENSATIONS_QUEUE": of.CompensationsQueue, "NOTIFICATIONS_QUEUE": of.NotificationsQueue,
 		})
-		switchOff(app.Settings, append(BackendFunctions(true), "Ingest", "Progress"), nil)
+		switchOff(app.Settings, append(BackendFunctions(true), "Ingest", "Progress", "Page"), nil)
 		for _, name := range backendURLs() {
 			if app.Settings[name] == "" {
 				app.Settings[name] = "http://" + s.Instance.Address() + "/api"

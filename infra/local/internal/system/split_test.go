@@ -35,7 +35,7 @@ func TestTwoApps(t *testing.T) {
 	t.Parallel()
 	r := startConfig(t, system.Config{Split: true, Settings: map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.002"}})
 	workflow := []string{"DeadLetterCompensations", "DeadLetterNotifications", "DeadLetterTransactions", "Ingest", "Live", "Notify",
-		"Operations", "Progress", "Ready", "Relay", "Schedule", "Supervise", "Sweep"}
+		"Operations", "Page", "Progress", "Ready", "Relay", "Schedule", "Supervise", "Sweep"}
 	if got := functions(r.Instance); !slices.Equal(got, workflow) {
 		t.Errorf("the workflow has %v, want %v", got, workflow)
 	}

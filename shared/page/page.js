@@ -1,0 +1,345 @@
+// The operators' page. All data comes from Operations; every text is put on the
+// page as a text node (docs/adr/0035-page.md).
+'use strict'
+
+const POLL = 5000 // milliseconds between two reads while the page is visible
+const SVG = 'http://www.w3.org/2000/svg'
+const byID = (id) => document.getElementById(id)
+
+// What the page knows of its user. It is in memory alone, and gone with the page.
+const session = { config: null, token: '', key: '' }
+
+class NotSignedIn extends Error {}
+
+// ---- What is shown
+
+// el makes an element. Attributes whose value is undefined or false are left out;
+// everything else is text.
+function el(name, attributes, ...children) {
+  return fill(document.createElement(name), attributes, children)
+}
+
+function svg(name, attributes, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children)
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (typeof value === 'function') node.addEventListener(name, value)
+    else if (value !== undefined && value !== false) node.setAttribute(name, value)
+  }
+  node.append(...children.flat().filter((c) => c !== undefined && c !== null && c !== ''))
+  return node
+}
+
+// show replaces what is in a place, and leaves the focus where it was: on the link
+// or button of the same name.
+function show(place, ...nodes) {
+  const same = (node) => `${node.tagName} ${node.getAttribute('href')} ${node.textContent}`
+  const focused = place.contains(document.activeElement) ? same(document.activeElement) : ''
+  place.replaceChildren(...nodes.flat().filter(Boolean))
+  if (focused) [...place.querySelectorAll('a, button')].find((n) => same(n) === focused)?.focus()
+}
+
+const time = (at) => (at ? new Date(at).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' }) : '')
+
+function moment(at) {
+  return at ? el('time', { datetime: at, title: at }, time(at)) : ''
+}
+
+// age tells how long something takes, or has lasted, in milliseconds.
+function age(ms) {
+  const s = Math.max(0, ms) / 1000
+  if (s < 1) return `${Math.round(s * 1000)} ms`
+  if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`
+  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`
+  return s < 172800 ? `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min` : `${Math.round(s / 86400)} days`
+}
+
+const toTransaction = (id) => el('a', { href: '#/transaction/' + encodeURIComponent(id) }, id)
+
+// table makes a table of rows, each a list of cells: texts, numbers, nodes.
+function table(caption, heads, rows, none) {
+  if (rows.length === 0) return none ? el('p', { class: 'quiet' }, none) : undefined
+  const cell = (c) => el('td', { class: typeof c === 'number' && 'number' }, typeof c === 'number' ? c.toLocaleString() : c)
+  return el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption },
+    el('table', {}, el('caption', {}, caption),
+      el('thead', {}, el('tr', {}, heads.map((h) => el('th', { scope: 'col' }, h)))),
+      el('tbody', {}, rows.map((row) => el('tr', {}, row.map(cell))))))
+}
+
+// facts makes a list of what is known; what is empty is left out.
+function facts(list) {
+  return el('dl', {}, list.filter(([, value]) => value !== '' && value !== undefined && value !== null)
+    .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))
+}
+
+const failure = (e) => (e ? `${e.status ? e.status + ' ' : ''}${e.message}` : '')
+
+// ---- Calls
+
+// call asks Operations. No cookie goes with it, and nothing is kept.
+async function call(path, body) {
+  const headers = { Accept: 'application/json' }
+  if (session.config.auth !== 'off' && !session.token && !session.key) throw new NotSignedIn('')
+  if (session.token) headers.Authorization = 'Bearer ' + session.token
+  if (session.key) headers['x-functions-key'] = session.key
+  if (body) headers['Content-Type'] = 'application/json'
+  const answer = await fetch('operations/' + path, {
+    method: body ? 'POST' : 'GET', headers, body: body && JSON.stringify(body),
+    cache: 'no-store', credentials: 'omit', redirect: 'error', signal: AbortSignal.timeout(body ? 60000 : 10000),
+  })
+  if (answer.status === 401) {
+    session.token = session.key = ''
+    throw new NotSignedIn('What was shown is no longer accepted.')
+  }
+  const text = await answer.text()
+  let value
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error(`answered ${answer.status}, and not in JSON`)
+  }
+  if (answer.ok) return value
+  const faults = (value.errors ?? []).map((e) => `${e.pointer} ${e.detail}`)
+  const role = answer.status === 403 ? 'the role Operator is needed' : ''
+  throw new Error([value.title ?? `answered ${answer.status}`, value.detail, role, ...faults].filter(Boolean).join(': '))
+}
+
+// ---- Signing in
+
+const base64url = (bytes) => btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)))
+const here = () => location.origin + location.pathname
+
+// endpoints are the issuer's, as its configuration names them (OpenID Connect
+// Discovery 1.0). One at another place than the issuer's is not trusted.
+async function endpoints() {
+  const { issuer } = session.config
+  const answer = await fetch(issuer.replace(/\/$/, '') + '/.well-known/openid-configuration', { credentials: 'omit' })
+  if (!answer.ok) throw new Error(`the issuer's configuration: answered ${answer.status}`)
+  const found = await answer.json()
+  for (const name of ['authorization_endpoint', 'token_endpoint']) {
+    if (new URL(found[name]).origin !== new URL(issuer).origin) throw new Error(`the issuer's ${name} is elsewhere`)
+  }
+  return found
+}
+
+// signIn leaves for the issuer: authorization code with PKCE (RFC 7636). What
+// proves that the way back belongs to this way there outlives the page in its
+// tab's session storage; it is worth nothing once used.
+async function signIn() {
+  const found = await endpoints()
+  const verifier = random()
+  const state = random()
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  sessionStorage.setItem('sign-in', JSON.stringify({ verifier, state, hash: location.hash }))
+  const to = new URL(found.authorization_endpoint)
+  for (const [name, value] of Object.entries({
+    client_id: session.config.clientId, response_type: 'code', response_mode: 'query', redirect_uri: here(), state,
+    scope: session.config.clientId + '/.default openid profile', code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: 'S256',
+  })) to.searchParams.set(name, value)
+  location.assign(to.href)
+}
+
+// signedIn takes the code that the issuer has sent the browser back with, if it
+// has, and gets the token for it.
+async function signedIn() {
+  const back = new URLSearchParams(location.search)
+  if (!back.has('code') && !back.has('error')) return
+  const begun = JSON.parse(sessionStorage.getItem('sign-in') ?? '{}')
+  sessionStorage.removeItem('sign-in')
+  history.replaceState(null, '', location.pathname + (begun.hash ?? ''))
+  if (!begun.state || back.get('state') !== begun.state) throw new Error('this sign-in was not begun here: sign in again')
+  if (back.has('error')) throw new Error(`sign-in: ${back.get('error')}: ${back.get('error_description') ?? ''}`)
+  const found = await endpoints()
+  const answer = await fetch(found.token_endpoint, {
+    method: 'POST', credentials: 'omit',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code', client_id: session.config.clientId, code: back.get('code'), redirect_uri: here(), code_verifier: begun.verifier,
+    }),
+  })
+  const got = await answer.json()
+  if (!answer.ok) throw new Error(`sign-in: ${got.error}: ${got.error_description ?? ''}`)
+  session.token = got.access_token
+  byID('by').value = nameIn(got.id_token)
+}
+
+// nameIn reads the name that the form offers. Nothing depends on it: the record
+// has the id that the access token proves.
+function nameIn(token) {
+  try {
+    const bytes = Uint8Array.from(atob(token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+    const claims = JSON.parse(new TextDecoder().decode(bytes))
+    return claims.name ?? claims.preferred_username ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function askToSignIn(why) {
+  const { auth, clientId } = session.config
+  for (const view of document.querySelectorAll('main > section')) view.hidden = view.id !== 'sign-in'
+  byID('with-key').hidden = auth !== 'keys'
+  byID('with-token').hidden = auth !== 'entra' || !clientId
+  show(byID('sign-in-why'), why + (auth === 'entra' && !clientId ? ' AUTH_AUDIENCE names no client id, so that nobody can sign in here.' : ''))
+}
+
+// ---- Views
+
+const views = {
+  now: { read: () => call('partitions'), render: renderNow },
+  transactions: {
+    read: async (v) => ({ ...(await call('transactions?' + v.query)), more: null }),
+    render: renderList,
+  },
+  transaction: { read: (v) => call('transactions/' + encodeURIComponent(v.id)), render: renderStory },
+  quarantine: { read: () => call('quarantine'), render: renderEntries },
+}
+
+// where reads the address: "#/transactions?state=Stuck", "#/transaction/ID".
+function where() {
+  const [path, query] = location.hash.replace(/^#\/?/, '').split('?')
+  const [name, id] = path.split('/')
+  return { name: name in views ? name : 'now', id: decodeURIComponent(id ?? ''), query: query ?? '' }
+}
+
+function renderNow(partitions) {
+  show(byID('details'), table('Partitions of the hub', ['Partition', 'Consumer group', 'Lag', 'Oldest unread', 'Read by'],
+    partitions.items.map((p) => [p.partition, p.consumerGroup, p.lag, p.unreadSeconds ? age(p.unreadSeconds * 1000) : '', p.reader ?? '']), 'no partition'))
+}
+
+const listed = (s) => [toTransaction(s.id), s.state, s.cause ?? '', s.reason ?? '', moment(s.changedAt), moment(s.wakeAt), s.overdue ? 'overdue' : '']
+
+function renderList(page, view) {
+  const query = new URLSearchParams(view.query)
+  byID('filter').elements.state.value = query.get('state') ?? 'Stuck'
+  show(byID('list'), table('Transactions', ['Id', 'State', 'Cause', 'Reason', 'Changed', 'Next wake', ''], page.items.map(listed), 'none'))
+}
+
+function renderStory(story, view) {
+  const t = story.transaction
+  show(byID('transaction-title'), 'Transaction ' + t.id)
+  show(byID('story'),
+    facts([['State', t.state], ['Cause', t.cause], ['Reason', t.reason], ['Accepted', moment(t.acceptedAt)], ['Started', moment(t.startedAt)],
+      ['Ended', moment(t.endedAt)], ['Next wake', moment(t.wakeAt)], ['Caller', t.caller]]),
+    table('What comes next', ['When', 'What'], story.next.map((n) => [moment(n.at), n.what])),
+    table('What is left', ['Step', 'Effect', 'Call that removes it', 'Attempts', 'Last error'],
+      story.remaining.map((r) => [r.step, r.effect, r.method ? `${r.method} ${r.backend} ${r.path}` : '', r.attempts, failure(r.error)])))
+  const names = { retry: 'Retry', giveup: 'Give up' }
+  byID('act').hidden = story.acts.length === 0
+  show(byID('acts'), story.acts.map((act) => el('button', { type: 'submit', value: act }, names[act] ?? act)))
+  byID('act').dataset.id = view.id
+  show(byID('past'),
+    table('Steps', ['Step', 'State', 'Effect', 'Attempts', 'Began', 'Took', 'Last error'], t.steps.map((s) => [
+      s.name, s.state, s.effect, s.attempts, moment(s.startedAt), s.endedAt && s.startedAt ? age(new Date(s.endedAt) - new Date(s.startedAt)) : '',
+      failure(s.undoError ?? s.error)])),
+    table('Operations', ['Operation', 'State', 'Reason', 'Accepted', 'Ended', 'Id'],
+      t.operations.map((o) => [o.kind, o.state, o.reason ?? '', moment(o.acceptedAt), moment(o.endedAt), o.id])),
+    table('History', ['When', 'What', 'State', 'Who', 'Reason'],
+      (t.history ?? []).map((h) => [moment(h.at), h.event, h.state, h.by ?? '', h.reason ?? ''])),
+    table('In the quarantine', ['When', 'Source', 'Reason', 'Detail', 'State'],
+      story.quarantine.map((q) => [moment(q.at), q.source, q.reason, q.detail ?? '', q.state])))
+}
+
+function renderEntries(page) {
+  show(byID('entries'), table('Entries', ['When', 'Source', 'Id', 'Reason', 'Detail', 'Transaction', 'State'], page.items.map((q) => [
+    moment(q.at), q.source, q.id, q.reason, q.detail ?? '', q.transactionId ? toTransaction(q.transactionId) : '', q.state]), 'empty'))
+}
+
+// ---- Acts
+
+async function act(event) {
+  event.preventDefault()
+  const form = event.currentTarget
+  const what = event.submitter.value
+  const why = form.elements.why.value
+  const body = { by: form.elements.by.value, [what === 'giveup' ? 'note' : 'why']: why }
+  event.submitter.disabled = true
+  try {
+    const done = await call(`transactions/${encodeURIComponent(form.dataset.id)}/${what}`, body)
+    show(byID('said'), `${done.id} is ${done.state}${done.repeated ? ': it was on record already' : ''}.`)
+    form.elements.why.value = ''
+  } catch (e) {
+    troubled(e)
+    return
+  } finally {
+    event.submitter.disabled = false
+  }
+  await refresh()
+}
+
+// ---- What goes on
+
+function troubled(e) {
+  if (e instanceof NotSignedIn) {
+    askToSignIn(e.message)
+    return
+  }
+  show(byID('trouble'), `${time(Date.now())}: ${e.message}`)
+  byID('trouble').hidden = false
+}
+
+let reading = 0 // the number of the latest read: an answer that was overtaken is dropped
+let shown = '' // what is on the page: the same again changes nothing
+
+async function refresh() {
+  const mine = ++reading
+  const view = where()
+  try {
+    const value = await views[view.name].read(view)
+    if (mine !== reading) return
+    byID('trouble').hidden = true
+    for (const section of document.querySelectorAll('main > section')) section.hidden = section.id !== view.name
+    const text = location.hash + JSON.stringify(value)
+    if (text !== shown) views[view.name].render(value, view)
+    shown = text
+  } catch (e) {
+    if (mine === reading) troubled(e)
+  }
+}
+
+function navigate() {
+  const { name } = where()
+  for (const link of document.querySelectorAll('nav a')) {
+    const own = link.getAttribute('href').replace(/^#\/?/, '') || 'now'
+    if (own === name) link.setAttribute('aria-current', 'page')
+    else link.removeAttribute('aria-current')
+  }
+  show(byID('said'))
+  refresh()
+}
+
+async function start() {
+  byID('find').addEventListener('submit', (e) => {
+    e.preventDefault()
+    const id = byID('find-id').value.trim()
+    if (id) location.hash = '#/transaction/' + encodeURIComponent(id)
+  })
+  byID('filter').addEventListener('submit', (e) => {
+    e.preventDefault()
+    location.hash = '#/transactions?' + new URLSearchParams(new FormData(e.currentTarget))
+  })
+  byID('act').addEventListener('submit', act)
+  byID('with-key').addEventListener('submit', (e) => {
+    e.preventDefault()
+    session.key = byID('key').value
+    byID('key').value = ''
+    refresh()
+  })
+  byID('with-token').addEventListener('click', () => signIn().catch(troubled))
+  addEventListener('hashchange', () => { navigate(); byID('main').focus() })
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh() })
+  try {
+    session.config = await (await fetch('ops/config', { credentials: 'omit' })).json()
+    show(byID('name'), session.config.name)
+    await signedIn()
+  } catch (e) {
+    troubled(e)
+    if (!session.config) return
+  }
+  navigate()
+  setInterval(() => { if (!document.hidden && byID('sign-in').hidden) refresh() }, POLL)
+}
+
+start()
