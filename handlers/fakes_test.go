@@ -174,6 +174,13 @@ func (s *requests) Read(_ context.Context, id string) (ingest.RequestRecord, err
 	return ingest.RequestRecord{}, failure.New(failure.NotFound, "read request", id, nil)
 }
 
+func (s *requests) Replace(_ context.Context, r ingest.RequestRecord) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[r.ID] = r
+	return nil
+}
+
 // shardMaps keeps the map of the shards.
 type shardMaps struct {
 	down   *atomic.Bool

@@ -49,6 +49,7 @@ type stamp struct {
 type stores struct {
 	transactions workflow.Store
 	listing      operate.Listing // of the transactions
+	lasting      ingest.Lasting
 	requests     ingest.Requests
 	outside      engine.Outside // beside the requests
 	checkpoints  relay.Checkpoints
@@ -62,7 +63,7 @@ type stores struct {
 func openStores(db *cosmosdb.Database) stores {
 	transactions := cosmosdb.NewTransactions(db)
 	return stores{
-		transactions: transactions, listing: transactions, requests: cosmosdb.NewRequests(db), outside: cosmosdb.NewOutsideOperations(db),
+		transactions: transactions, listing: transactions, lasting: transactions, requests: cosmosdb.NewRequests(db), outside: cosmosdb.NewOutsideOperations(db),
 		checkpoints: cosmosdb.NewCheckpoints(db), quarantine: cosmosdb.NewQuarantine(db), maps: cosmosdb.NewMaps(db),
 		documents: func(container string) business.Documents { return db.Container(container) },
 	}

@@ -58,16 +58,18 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 				return ingest.Stamp{}, err
 			}
 			writer := writerTo(p.signals.Producer(to.producer, of.Endpoints.Hub))
-			return ingest.Stamp{Log: writer, Transactions: to.transactions, Outside: to.outside, Close: func(ctx context.Context) error {
+			return ingest.Stamp{Log: writer, Transactions: to.transactions, Outside: to.outside, Lasting: to.lasting, Close: func(ctx context.Context) error {
 				return errors.Join(writer.Close(ctx), to.close(ctx))
 			}}, nil
 		},
 		Random: rand.Uint64, Now: p.now, Logger: logger,
 	})
-	known := ingest.Known{Shards: out.shards, Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now}
+	known := ingest.Known{Shards: out.shards, Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now,
+		Keep: s.Budgets.DocumentTTL, Ahead: b.Changeable(s.Business),
+	}
 	out.ingest = ingest.New(ingest.Config{
 		Known: known,
-		Past:  b.Workflow.Past, Keep: s.Budgets.DocumentTTL, Now: p.now,
+		Past:  b.Workflow.Past, Now: p.now,
 	})
 	out.progress = ingest.NewProgress(known)
 	// Limits of its own: clients who look take no place, and open no breaker, of

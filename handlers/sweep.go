@@ -19,6 +19,9 @@ func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 	group.Go(func() { events, behind = a.services.relay.CatchUp(ctx) })
 	group.Go(func() { kept = a.drain(ctx) })
 	woken, err := a.services.engine.Sweep(ctx)
+	if a.settings.Shard.IsZero() {
+		kept = errors.Join(kept, a.services.ingest.RenewPlaces(ctx))
+	}
 	group.Wait()
 	if woken > 0 {
 		a.logger.InfoContext(ctx, "overdue transactions woken", "count", woken)

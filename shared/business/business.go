@@ -43,6 +43,17 @@ type Business struct {
 	// Rules returns the relations between the settings, and whether v keeps them. Nil
 	// for none.
 	Rules func(v Values) []Rule
+	// Ahead returns for how long after it was accepted a transaction may still be
+	// changed, at most. Nil if that ends with its run.
+	Ahead func(v Values) time.Duration
+}
+
+// Changeable is for how long after it was accepted a transaction may be changed, at most.
+func (b Business) Changeable(v Values) time.Duration {
+	if b.Ahead == nil {
+		return 0
+	}
+	return b.Ahead(v)
 }
 
 // Metrics is what the names of the business's metrics begin with, such as

@@ -28,6 +28,13 @@ func (s *Requests) CreateIfAbsent(ctx context.Context, r ingest.RequestRecord) (
 
 // Read returns a request.
 func (s *Requests) Read(ctx context.Context, id string) (ingest.RequestRecord, error) {
-	r, _, err := business.Read[ingest.RequestRecord](ctx, s.c, id, id)
+	r, etag, err := business.Read[ingest.RequestRecord](ctx, s.c, id, id)
+	r.ETag = etag
 	return r, err
+}
+
+// Replace stores r in place of the one that was read with its ETag.
+func (s *Requests) Replace(ctx context.Context, r ingest.RequestRecord) error {
+	_, err := business.Replace(ctx, s.c, r.ID, r.ID, r, r.ETag)
+	return err
 }

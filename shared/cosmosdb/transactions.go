@@ -48,6 +48,12 @@ func (s *Transactions) OverdueNotices(ctx context.Context, before workflow.Insta
 	return s.overdue(ctx, "SELECT c.id FROM c WHERE c.outbox.at < @before", before, continuation)
 }
 
+// Lasting returns a page of transactions whose end nobody can foretell: it implements
+// ingest.Lasting.
+func (s *Transactions) Lasting(ctx context.Context, before workflow.Instant, continuation string) ([]string, string, error) {
+	return s.overdue(ctx, "SELECT c.id FROM c WHERE c.state IN ('Compensating', 'Stuck') AND c.acceptedAt < @before", before, continuation)
+}
+
 // overdue compares instants as strings, as which they are stored in order.
 func (s *Transactions) overdue(ctx context.Context, query string, before workflow.Instant, continuation string) ([]string, string, error) {
 	page, next, err := business.Page[struct {

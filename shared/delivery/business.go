@@ -13,6 +13,7 @@ func Business() business.Business {
 		Name: "drone-delivery", Resource: "deliveryrequests",
 		Workflow: Steps(), Parse: parseRequest, ParseChange: parseChange,
 		Backends: backends(), Views: views(), Settings: settings(), Rules: rules,
+		Ahead: func(v business.Values) time.Duration { return v.Span(pickupHorizon) },
 	}
 }
 

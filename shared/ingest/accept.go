@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
@@ -31,18 +32,17 @@ type Config struct {
 	Known Known // and Known.Shards, which has what is sent to
 	// Past reports whether p is past an operation of that kind, and why.
 	Past func(p *workflow.Progress, kind workflow.OperationKind, now time.Time) (reason string, past bool)
-	// Keep is how long a request is kept: as long as a final transaction. Were it
-	// longer, a repeat would be accepted whose transaction is forgotten, and which
-	// is too old to be begun; were it shorter, one would be taken for new.
-	Keep time.Duration
 	Now  func() time.Time
 }
 
 // Service accepts requests, whose ids, keys and bodies are validated. It is safe for concurrent use.
-type Service struct{ c Config }
+type Service struct {
+	c       Config
+	renewed atomic.Pointer[time.Time] // when RenewPlaces has succeeded
+}
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service { return &Service{c: c} }
 
 // Input is what comes with a request.
 type Input struct {
@@ -130,7 +130,7 @@ func (s *Service) sendAnywhere(ctx context.Context, r RequestRecord, in Input) (
 // the same was not meant with the key.
 func (s *Service) ofOldKey(ctx context.Context, in Input, key string) (kept RequestRecord, found bool, err error) {
 	id := keyID(in.Caller, key)
-	kept, err = s.c.Known.Requests.Read(ctx, id)
+	kept, err = s.c.Known.recent(ctx, id)
 	switch {
 	case failure.Is(err, failure.NotFound):
 		return kept, false, nil
@@ -170,7 +170,7 @@ func (s *Service) Put(ctx context.Context, id string, in Input) (Result, error) 
 		}
 		return s.keepAndSend(ctx, r, in, ErrOtherContent)
 	}
-	kept, err := s.c.Known.Requests.Read(ctx, id)
+	kept, err := s.c.Known.recent(ctx, id)
 	switch {
 	case err != nil && !failure.Is(err, failure.NotFound):
 		return Result{}, fmt.Errorf("put transaction %s: %w", id, err)
@@ -207,6 +207,9 @@ func (s *Service) known(ctx context.Context, p *workflow.Progress, r RequestReco
 // one that was kept with another content.
 func (s *Service) keepAndSend(ctx context.Context, r RequestRecord, in Input, other error) (Result, error) {
 	kept, err := s.c.Known.Requests.CreateIfAbsent(ctx, r)
+	if err == nil && s.c.Known.over(kept) {
+		kept, err = s.keepAnew(ctx, r, kept)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("keep request %s: %w", r.ID, err)
 	}
@@ -217,17 +220,32 @@ func (s *Service) keepAndSend(ctx context.Context, r RequestRecord, in Input, ot
 	return s.send(ctx, kept, in, kept.OperationID != r.OperationID)
 }
 
+// keepAnew keeps a request whose id was used so long ago that nothing but its place is
+// known, and returns the one that is kept then.
+func (s *Service) keepAnew(ctx context.Context, r, old RequestRecord) (RequestRecord, error) {
+	r.Shard, r.ETag = old.Shard, old.ETag
+	err := s.c.Known.Requests.Replace(ctx, r)
+	if failure.Is(err, failure.Conflict) { // by another, or by this very request
+		return s.c.Known.recent(ctx, r.ID)
+	}
+	return r, err
+}
+
 // request makes the record of a request that comes now.
 func (s *Service) request(id, transactionID string, at shard.Number, kind workflow.OperationKind, in Input) (RequestRecord, error) {
 	operationID, err := s.c.Known.Mint.New(shard.OperationIDs, operationOf(transactionID, in.Caller), at)
 	if err != nil {
 		return RequestRecord{}, fmt.Errorf("accept request: %w", err)
 	}
-	return RequestRecord{
+	r := RequestRecord{
 		ID: id, TransactionID: transactionID, OperationID: operationID, Operation: kind,
 		Hash: workflow.Hash(kind, transactionID, in.Body), Caller: in.Caller, Shard: at,
-		AcceptedAt: s.c.Now().UTC().Truncate(time.Millisecond), TTL: int(s.c.Keep / time.Second),
-	}, nil
+		AcceptedAt: s.c.Now().UTC().Truncate(time.Millisecond), TTL: int(s.c.Known.Keep / time.Second),
+	}
+	if r.places() {
+		r.keepFor(s.c.Known.lasting(), r.AcceptedAt)
+	}
+	return r, nil
 }
 
 // send puts the request's event into the log of its shard. A repeat has the ids and the time

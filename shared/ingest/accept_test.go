@@ -276,7 +276,7 @@ func TestRepeatOfWhatIsOnRecordIsNotSent(t *testing.T) {
 // Ensure that a request is kept as long as the documents of transactions.
 func TestRequestsAreKeptAsLongAsDocuments(t *testing.T) {
 	b := newBench()
-	b.c.Keep = 21 * 24 * time.Hour
+	b.c.Known.Keep = 21 * 24 * time.Hour
 	if _, err := b.Put(t.Context(), "id", input(`{"a":1}`)); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,10 @@ func (s *Service) changeable(ctx context.Context, id string, kind workflow.Opera
 		return 0, fmt.Errorf("%s transaction %s: %w", kind, id, err)
 	}
 	if p == nil {
-		return f.shard, f.unknown
+		if f.unknown != nil {
+			return 0, f.unknown
+		}
+		return f.shard, s.c.Known.outlast(ctx, id, f.shard, f.at)
 	}
 	if owner, known := p.Owner(); known && !workflow.Owns(owner, in.Caller) {
 		return 0, failure.New(failure.NotFound, string(kind)+" transaction", id, errors.New("it is another caller's"))
@@ -80,5 +83,5 @@ func (s *Service) changeable(ctx context.Context, id string, kind workflow.Opera
 	if reason := p.Refuses(workflow.Operation{Kind: kind, Body: in.Body, Caller: in.Caller}); reason != "" {
 		return 0, &PastError{TransactionID: id, State: p.State, Reason: reason}
 	}
-	return f.shard, nil
+	return f.shard, s.c.Known.outlast(ctx, id, f.shard, p.AcceptedAt.Time)
 }

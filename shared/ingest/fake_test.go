@@ -104,10 +104,54 @@ type fakeRequests struct {
 	mu   sync.Mutex
 	kept map[string]RequestRecord
 	fail map[string]error
+	// now, if it is set, lets what is kept expire.
+	now     func() time.Time
+	expires map[string]time.Time
+	writes  int
 }
 
 func newFakeRequests() *fakeRequests {
-	return &fakeRequests{kept: map[string]RequestRecord{}, fail: map[string]error{}}
+	return &fakeRequests{kept: map[string]RequestRecord{}, fail: map[string]error{}, expires: map[string]time.Time{}}
+}
+
+// get returns a request that has not expired, with its ETag. f.mu is held.
+func (f *fakeRequests) get(id string) (RequestRecord, bool) {
+	if f.now != nil && f.now().After(f.expires[id]) {
+		delete(f.kept, id)
+	}
+	r, ok := f.kept[id]
+	return r, ok
+}
+
+// set keeps a request as a document. f.mu is held.
+func (f *fakeRequests) set(r RequestRecord) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	var kept RequestRecord
+	err = json.Unmarshal(text, &kept)
+	f.writes++
+	kept.ETag = fmt.Sprint(f.writes)
+	f.kept[r.ID] = kept
+	if f.now != nil {
+		f.expires[r.ID] = f.now().Add(time.Duration(r.TTL) * time.Second)
+	}
+	return err
+}
+
+func (f *fakeRequests) Replace(_ context.Context, r RequestRecord) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch kept, ok := f.get(r.ID); {
+	case f.fail["replace"] != nil:
+		return f.fail["replace"]
+	case !ok:
+		return failure.New(failure.NotFound, "replace request", r.ID, nil)
+	case kept.ETag != r.ETag:
+		return failure.New(failure.Conflict, "replace request", r.ID, nil)
+	}
+	return f.set(r)
 }
 
 func (f *fakeRequests) CreateIfAbsent(_ context.Context, r RequestRecord) (RequestRecord, error) {
@@ -116,17 +160,10 @@ func (f *fakeRequests) CreateIfAbsent(_ context.Context, r RequestRecord) (Reque
 	if err := f.fail["create"]; err != nil {
 		return RequestRecord{}, err
 	}
-	if kept, ok := f.kept[r.ID]; ok {
+	if kept, ok := f.get(r.ID); ok {
 		return kept, nil
 	}
-	text, err := json.Marshal(r) // it is kept as a document
-	if err != nil {
-		return RequestRecord{}, err
-	}
-	var kept RequestRecord
-	err = json.Unmarshal(text, &kept)
-	f.kept[r.ID] = kept
-	return r, err
+	return r, f.set(r)
 }
 
 func (f *fakeRequests) Read(_ context.Context, id string) (RequestRecord, error) {
@@ -135,7 +172,7 @@ func (f *fakeRequests) Read(_ context.Context, id string) (RequestRecord, error)
 	if err := f.fail["read"]; err != nil {
 		return RequestRecord{}, err
 	}
-	if kept, ok := f.kept[id]; ok {
+	if kept, ok := f.get(id); ok {
 		return kept, nil
 	}
 	return RequestRecord{}, failure.New(failure.NotFound, "read request", id, nil)
@@ -233,4 +270,19 @@ func (f *fakeLog) Append(_ context.Context, e Event) error {
 	}
 	f.events = append(f.events, e)
 	return nil
+}
+
+// Lasting gives one id a page.
+func (f *fakeTransactions) Lasting(_ context.Context, before workflow.Instant, continuation string) ([]string, string, error) {
+	var ids []string
+	for id, p := range f.documents {
+		if (p.State == workflow.Compensating || p.State == workflow.Stuck) && p.AcceptedAt.Before(before.Time) && id > continuation {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) > 1 {
+		return ids[:1], ids[0], f.fail
+	}
+	return ids, "", f.fail
 }

@@ -37,6 +37,12 @@ type site struct {
 	opened   int
 }
 
+// keep is how long what has ended is kept, and ahead how long it may be changed.
+const (
+	keep  = 30 * 24 * time.Hour
+	ahead = 10 * 24 * time.Hour
+)
+
 func newSite(t *testing.T) *site {
 	s := &site{t: t, stamps: map[shard.Number]*stampFake{}, maps: &fakeMaps{}, requests: newFakeRequests(), mint: realMint(t, noon), now: noon}
 	for n := shard.First; n <= 3; n++ {
@@ -49,7 +55,7 @@ func newSite(t *testing.T) *site {
 }
 
 func (s *stampFake) stamp() Stamp {
-	return Stamp{Log: s.log, Transactions: s.transactions, Outside: s.outside}
+	return Stamp{Log: s.log, Transactions: s.transactions, Outside: s.outside, Lasting: s.transactions}
 }
 
 // front is an instance of the front.
@@ -68,10 +74,12 @@ func (s *site) front() *front {
 		},
 		Random: func() uint64 { return s.random }, Now: func() time.Time { return s.now }, Logger: slog.New(slog.DiscardHandler),
 	})
-	known := Known{Shards: shards, Requests: s.requests, Mint: s.mint, Retention: 24 * time.Hour, Now: func() time.Time { return s.now }}
+	known := Known{Shards: shards, Requests: s.requests, Mint: s.mint, Retention: 24 * time.Hour, Now: func() time.Time { return s.now },
+		Keep: keep, Ahead: ahead,
+	}
 	return &front{
 		Service: New(Config{
-			Known: known, Keep: 30 * 24 * time.Hour, Now: known.Now,
+			Known: known, Now: known.Now,
 			Past: func(*workflow.Progress, workflow.OperationKind, time.Time) (string, bool) { return "", false },
 		}),
 		progress: NewProgress(known), shards: shards,
@@ -132,7 +140,7 @@ func (s *site) expect(what string, events ...int) {
 // store puts the document of a transaction of ann's into a shard.
 func (s *site) store(n shard.Number, id string) {
 	s.stamps[n].transactions.documents[id] = &workflow.Progress{
-		ID: id, State: workflow.Running, Caller: "ann", Revision: 1, Request: json.RawMessage(`{"a":1}`),
+		ID: id, State: workflow.Running, Caller: "ann", Revision: 1, AcceptedAt: workflow.At(s.now), Request: json.RawMessage(`{"a":1}`),
 		Operations: []workflow.OperationRecord{{ID: "o-1", Kind: workflow.OperationStart, Caller: "ann", Hash: workflow.Hash(workflow.OperationStart, id, []byte(`{"a":1}`))}},
 	}
 }

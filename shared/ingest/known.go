@@ -18,7 +18,13 @@ type Known struct {
 	// Retention is how long the hub keeps an event: an older id that left no
 	// trace is unknown.
 	Retention time.Duration
-	Now       func() time.Time
+	// Keep is how long a request is kept: as long as a final transaction. Were it
+	// longer, a repeat would be accepted whose transaction is forgotten, and which
+	// is too old to be begun; were it shorter, one would be taken for new.
+	Keep time.Duration
+	// Ahead is for how long after it was accepted a transaction may be changed.
+	Ahead time.Duration
+	Now   func() time.Time
 }
 
 // clockSkew is how far the clock of the instance that minted an id may be
@@ -80,7 +86,7 @@ func (k Known) accepted(ctx context.Context, id, caller string) (time.Time, shar
 		n, _ := shard.Claimed(id)
 		return at, n.OrFirst(), nil
 	}
-	r, err := k.Requests.Read(ctx, id)
+	r, err := k.recent(ctx, id)
 	if err != nil {
 		return time.Time{}, 0, fmt.Errorf("look for request %s: %w", id, err)
 	}

@@ -45,6 +45,8 @@ func (r requests) Read(_ context.Context, id string) (RequestRecord, error) {
 	return RequestRecord{}, failure.New(failure.NotFound, "read request", id, nil)
 }
 
+func (r requests) Replace(context.Context, RequestRecord) error { panic("not asked for") }
+
 func (r requests) CreateIfAbsent(context.Context, RequestRecord) (RequestRecord, error) {
 	return RequestRecord{}, errors.New("progress must not write")
 }

@@ -25,6 +25,10 @@ type RequestRecord struct {
 	Shard shard.Number `json:"shard,omitzero"`
 	// TTL is how long the document lives, in seconds; 0 leaves it to the container.
 	TTL int `json:"ttl,omitempty"`
+	// KeptUntil is when TTL ends, of an entry that alone says where its transaction is.
+	KeptUntil time.Time `json:"keptUntil,omitzero"`
+	// ETag is that of the document that was read.
+	ETag string `json:"-"`
 }
 
 // KeyPrefix begins the ids of the requests that are kept by their key. It has a
@@ -44,6 +48,9 @@ type Requests interface {
 	// CreateIfAbsent stores r unless there is one with its id, and returns the
 	// one that is stored then. After an error either may be the case.
 	CreateIfAbsent(ctx context.Context, r RequestRecord) (stored RequestRecord, err error)
+	// Replace stores r in place of the one that was read with its ETag. Conflict if there
+	// is another, NotFound if there is none any more.
+	Replace(ctx context.Context, r RequestRecord) error
 	// Read returns a request. NotFound if there is none.
 	Read(ctx context.Context, id string) (RequestRecord, error)
 }

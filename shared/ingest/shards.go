@@ -38,6 +38,7 @@ type Stamp struct {
 	Log          Log
 	Transactions Transactions
 	Outside      Outside
+	Lasting      Lasting // not asked of the first shard
 	// Close releases what Open has opened; nil for nothing.
 	Close func(context.Context) error
 }

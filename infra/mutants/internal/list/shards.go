@@ -76,4 +76,22 @@ var shards = []mutant.Mutant{
 		Before: "TraceParent: p.TraceParent, Shard: r.Shard,", After: "TraceParent: p.TraceParent,",
 		Tests: in("./handlers"),
 	},
+	{
+		Name: "place-not-renewed", Breaks: "The directory forgets where a transaction is that lasts.",
+		File:   "shared/ingest/renew.go",
+		Before: "return k.outlast(ctx, id, n, p.AcceptedAt.Time)", After: "return k.outlast(ctx, id, 0, p.AcceptedAt.Time)",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "change-does-not-renew", Breaks: "The directory forgets where a transaction is that was changed late.",
+		File:   "shared/ingest/change.go",
+		Before: "s.c.Known.outlast(ctx, id, f.shard, p.AcceptedAt.Time)", After: "nil",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "forgotten-request-repeated", Breaks: "An id of long ago begins as what it was then, and is too old.",
+		File:   "shared/ingest/renew.go",
+		Before: "return r.places() && r.AcceptedAt", After: "return r.ETag == \"x\" && r.AcceptedAt",
+		Tests: in("./shared/ingest"),
+	},
 }
