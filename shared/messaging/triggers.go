@@ -96,7 +96,8 @@ func (t *Triggers) Claims(ctx context.Context, hub string) ([]relay.Claim, error
 			return nil, nil
 		}
 		if err != nil {
-			return nil, storageFailure(ctx, prefix, err)
+			return nil, httpFailure(ctx, "list what the triggers keep at", prefix,
+				"give the identity the role Storage Blob Data Reader on the host's storage, and check its network rules", err)
 		}
 		for _, b := range page.Segment.BlobItems {
 			parts := strings.Split(strings.TrimPrefix(*b.Name, prefix), "/")
@@ -140,21 +141,19 @@ func metadata(b *container.BlobItem, name string) string {
 	return ""
 }
 
-// storageFailure decides what kind of failure an answer of the storage is.
-func storageFailure(ctx context.Context, id string, err error) error {
+// httpFailure decides what kind of failure an answer over HTTP is. refused is what
+// can be done for a caller without the right.
+func httpFailure(ctx context.Context, op, id, refused string, err error) error {
 	kind := failure.Transient
 	var answer *azcore.ResponseError
 	if errors.As(err, &answer) {
-		switch answer.StatusCode {
-		case http.StatusUnauthorized, http.StatusForbidden:
-			kind = failure.Permanent
-			err = fmt.Errorf("status %d %s: give the identity the role Storage Blob Data Reader on the host's storage, and check its network rules", answer.StatusCode, answer.ErrorCode)
-		default:
-			err = fmt.Errorf("status %d %s", answer.StatusCode, answer.ErrorCode)
+		err = fmt.Errorf("status %d %s", answer.StatusCode, answer.ErrorCode)
+		if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden {
+			kind, err = failure.Permanent, fmt.Errorf("%w: %s", err, refused)
 		}
 	}
 	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
-	return failure.New(kind, "list what the triggers keep at", id, err)
+	return failure.New(kind, op, id, err)
 }

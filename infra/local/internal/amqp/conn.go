@@ -28,6 +28,8 @@ type conn struct {
 	scratch scratch      // reader only
 	opening *link        // reader only: the link whose attach came last
 
+	answered bool // reader only: it was one request over HTTP
+
 	// Set by the handshake, constant after it.
 	peerMaxFrame   int
 	peerChannelMax uint16
@@ -93,6 +95,9 @@ func (c *conn) serve() {
 	defer c.cancel()
 	if err := c.handshake(); err != nil {
 		c.log.Debug("amqp handshake failed", "remote", c.info.Remote, "error", err)
+		return
+	}
+	if c.answered {
 		return
 	}
 	c.log.Debug("amqp connection opened", "remote", c.info.Remote, "container", c.info.ContainerID)

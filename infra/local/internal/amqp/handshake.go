@@ -30,6 +30,9 @@ func (c *conn) handshake() error {
 	if err != nil {
 		return fmt.Errorf("read protocol header: %w", err)
 	}
+	if c.options.HTTP != nil && h.speaksHTTP() {
+		return c.answerHTTP()
+	}
 	if h == headerSASL {
 		if err := c.sasl(); err != nil {
 			return fmt.Errorf("sasl: %w", err)

@@ -3,6 +3,7 @@ package amqp
 import (
 	"cmp"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
@@ -50,6 +51,10 @@ type Options struct {
 	// LinkBuffer bounds in bytes what one link queues to be sent before Send
 	// says no; one message passes whatever its size. Default: 4 MiB.
 	LinkBuffer int64
+	// HTTP answers peers that send a GET of HTTP/1.1 instead of a protocol header,
+	// one to a connection: both interfaces of a namespace are at one address.
+	// Default: they are refused as any other that doesn't speak AMQP.
+	HTTP http.Handler
 	// Faults break connections on purpose; see faults.go. Default: none.
 	Faults *fault.Injector
 }

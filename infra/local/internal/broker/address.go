@@ -28,9 +28,10 @@ func path(address string) []string {
 	return strings.Split(address, "/")
 }
 
-// hostPath is an address without scheme and port, in lower case, for comparing
-// the resource of a signature with an audience.
+// hostPath is an address without scheme, port and query, in lower case, for
+// comparing the resource of a signature with an audience.
 func hostPath(resource string) string {
+	resource, _, _ = strings.Cut(resource, "?")
 	if _, rest, ok := strings.Cut(resource, "://"); ok {
 		resource = rest
 	}

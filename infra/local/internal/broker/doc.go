@@ -35,7 +35,7 @@
 // dead-letter sub-queue; message selectors and browsers of JMS (peeking is
 // there); Microsoft Entra ID tokens (only shared access signatures are
 // accepted) and separate send, listen and manage claims; the administration
-// interface (ATOM over HTTP); entity names with a slash; Event Hubs idempotent
+// interface (ATOM over HTTP) but for reading a queue (administer.go); entity names with a slash; Event Hubs idempotent
 // producers (amqp:not-implemented) and geo-replication; maps with keys of
 // binary, list or map (amqp:decode-error), since clients in Go can't read them
 // and end their connection. Not emulated, without an error: links stay open

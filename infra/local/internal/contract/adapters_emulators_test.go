@@ -3,6 +3,7 @@ package contract
 import (
 	"log/slog"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func adaptersListen(t *testing.T, b *broker.Broker, at string, logger *slog.Logg
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := amqp.NewServer(b, amqp.Options{Logger: logger})
+	server := amqp.NewServer(b, amqp.Options{Logger: logger, HTTP: http.HandlerFunc(b.Administer)})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	return listener.Addr().String(), func() {

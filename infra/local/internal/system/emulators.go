@@ -119,7 +119,9 @@ func (e *Emulators) start(ctx context.Context, c EmulatorsConfig) error {
 	if e.Broker, err = broker.New(entities, e.data, c.Logger); err != nil {
 		return e.data.unusable("the message emulators", err)
 	}
-	e.amqp = amqp.NewServer(e.Broker, amqp.Options{Logger: c.Logger, Faults: c.Faults})
+	e.amqp = amqp.NewServer(e.Broker, amqp.Options{
+		Logger: c.Logger, Faults: c.Faults, HTTP: door.Guard(e.listeners.amqp.Addr(), http.HandlerFunc(e.Broker.Administer)),
+	})
 	account := cosmos.Config{
 		Key: cosmos.EmulatorKey, Logger: c.Logger, Faults: c.Faults, Crashes: c.Crashes, Spared: []string{runtimeDatabase}, RangesPerContainer: c.Ranges,
 	}
