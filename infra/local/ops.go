@@ -37,7 +37,8 @@ type opsVerb struct {
 // opsCall is one call of a verb.
 type opsCall struct {
 	out     io.Writer
-	client  *ops.Client
+	apps    *ops.Apps
+	only    shard.Number // the shard that is meant; 0 for none
 	words   []string
 	asJSON  bool
 	by, why string
@@ -53,12 +54,23 @@ type opsCall struct {
 }
 
 func opsVerbs() []opsVerb {
+	of := func(f *flag.FlagSet, c *opsCall) {
+		f.Func("shard", "`number` of the shard, where there are several; a list has all by default", func(text string) (err error) {
+			c.only, err = shardNumber(text)
+			return err
+		})
+	}
 	listed := func(f *flag.FlagSet, c *opsCall) {
+		of(f, c)
 		f.IntVar(&c.max, "max", 100, "list at most this many")
 	}
 	acting := func(f *flag.FlagSet, c *opsCall) {
 		f.StringVar(&c.by, "by", userName(), "name of the operator")
 		f.StringVar(&c.why, "why", "", "reason; for giveup, what was done by hand (required)")
+	}
+	actingOf := func(f *flag.FlagSet, c *opsCall) {
+		of(f, c)
+		acting(f, c)
 	}
 	return append([]opsVerb{
 		{"list", "", "transactions in a state", func(f *flag.FlagSet, c *opsCall) {
@@ -66,24 +78,21 @@ func opsVerbs() []opsVerb {
 			f.StringVar(&c.state, "state", "Stuck", "the `state`")
 		}, listTransactions},
 		{"show", "ID", "everything about a transaction, and what to do next", nil, showTransaction},
-		{"retry", "ID", "continue the undo or the run of a Stuck transaction", acting, func(ctx context.Context, c *opsCall) error {
-			return c.transactionActed(c.client.Retry(ctx, c.words[0], operate.Actor{By: c.by, Why: c.why}))
-		}},
-		{"giveup", "ID", "end a Stuck transaction that cannot be undone", acting, func(ctx context.Context, c *opsCall) error {
-			return c.transactionActed(c.client.GiveUp(ctx, c.words[0], operate.Actor{By: c.by, Why: c.why}))
-		}},
+		{"retry", "ID", "continue the undo or the run of a Stuck transaction", acting, transactionAct((*ops.Client).Retry)},
+		{"giveup", "ID", "end a Stuck transaction that cannot be undone", acting, transactionAct((*ops.Client).GiveUp)},
 		{"quarantine", "", "what could not be processed", func(f *flag.FlagSet, c *opsCall) {
 			listed(f, c)
 			f.StringVar(&c.source, "source", "", "only from this `source`")
 			f.StringVar(&c.reason, "reason", "", "only with this `reason`")
 			f.StringVar(&c.state, "state", "", "only in this `state`: Kept, Redriven or Dropped")
 		}, listEntries},
-		{"quarantine show", "SOURCE ID", "an entry with its body", nil, showEntry},
-		{"quarantine redrive", "SOURCE ID", "send an entry's request again", acting, entryAct(quarantine.ActRedrive)},
-		{"quarantine drop", "SOURCE ID", "mark an entry as needing no action", acting, entryAct(quarantine.ActDrop)},
+		{"quarantine show", "SOURCE ID", "an entry with its body", of, showEntry},
+		{"quarantine redrive", "SOURCE ID", "send an entry's request again", actingOf, entryAct(quarantine.ActRedrive)},
+		{"quarantine drop", "SOURCE ID", "mark an entry as needing no action", actingOf, entryAct(quarantine.ActDrop)},
 		{"tail", "", "accepted requests as JSON lines, from the hub itself", defineTail, tailHub},
-		{"partitions", "", "who reads which partition of the hub, how far, and how far behind", nil, listPartitions},
+		{"partitions", "", "who reads which partition of the hub, how far, and how far behind", of, listPartitions},
 		{"replay", "", "hand events of a partition over again, up to where Relay has come", func(f *flag.FlagSet, c *opsCall) {
+			of(f, c)
 			f.StringVar(&c.partition, "partition", "", "the `partition`'s number (required)")
 			f.StringVar(&c.from, "from", "", "the first event: a sequence number, or a time such as 2026-01-31T16:00:00Z (required)")
 		}, replay},
@@ -131,10 +140,12 @@ func runOps(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	if call.client, err = ops.NewClient(app, shown); err != nil {
+	front, err := ops.NewClient(app, shown)
+	if err != nil {
 		return &usageError{"ops: -url: " + err.Error()}
 	}
-	defer call.client.Close()
+	call.apps = ops.NewApps(front, shown)
+	defer call.apps.Close()
 	return opsError(verb.run(ctx, call))
 }
 
@@ -248,6 +259,8 @@ func servedHere() (string, error) {
 func opsError(err error) error {
 	var p *problem.Problem
 	switch {
+	case errors.Is(err, ops.ErrWhichShard):
+		return &usageError{"ops: " + err.Error()}
 	case errors.Is(err, ops.ErrNotServed):
 		return fmt.Errorf("%w; start the app with go run ./infra/local serve, or name another with -url URL", err)
 	case errors.As(err, &p):

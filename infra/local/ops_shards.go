@@ -33,13 +33,23 @@ func shardVerbs(acting func(*flag.FlagSet, *opsCall)) []opsVerb {
 		{"shards weight", "SHARD WEIGHT", "change a shard's part of the new transactions", acting, shardAct(shard.ActWeight)},
 		{"shards close", "SHARD", "give a shard no new transactions", acting, shardAct(shard.ActClose)},
 		{"shards open", "SHARD", "open a closing shard again", acting, shardAct(shard.ActOpen)},
+		{"shards app", "SHARD URL", "say where a shard's app is, for ops; - says that it is gone", acting, shardAct(shard.ActApp)},
 		{"pin", "CALLER", "send a caller's new transactions to one shard", pinning, shardAct(shard.ActPin)},
 		{"unpin", "CALLER", "let weights decide about a caller", acting, shardAct(shard.ActUnpin)},
 	}
 }
 
+// shardNumber reads the number of a shard.
+func shardNumber(text string) (shard.Number, error) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%q is no number of a shard", text)
+	}
+	return shard.Number(n), nil
+}
+
 func showShards(ctx context.Context, c *opsCall) error {
-	v, err := c.client.Shards(ctx)
+	v, err := c.apps.Front.Shards(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -64,11 +74,14 @@ func shardAct(act shard.Act) func(context.Context, *opsCall) error {
 			number = c.words[0]
 		}
 		if act != shard.ActAdd && act != shard.ActUnpin {
-			n, err := strconv.ParseUint(number, 10, 16)
-			if err != nil || n == 0 {
-				return &usageError{fmt.Sprintf("ops: %q is no number of a shard", number)}
+			n, err := shardNumber(number)
+			if err != nil {
+				return &usageError{"ops: " + err.Error()}
 			}
-			change.Shard = shard.Number(n)
+			change.Shard = n
+		}
+		if act == shard.ActApp && c.words[1] != "-" {
+			change.Endpoints.App = c.words[1]
 		}
 		if act == shard.ActWeight {
 			var err error
@@ -76,7 +89,7 @@ func shardAct(act shard.Act) func(context.Context, *opsCall) error {
 				return &usageError{fmt.Sprintf("ops: %q is no weight", c.words[1])}
 			}
 		}
-		done, err := c.client.ChangeShards(ctx, change, operate.Actor{By: c.by, Why: c.why})
+		done, err := c.apps.Front.ChangeShards(ctx, change, operate.Actor{By: c.by, Why: c.why})
 		switch {
 		case err != nil:
 			return err

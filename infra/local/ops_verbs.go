@@ -1,11 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/ops"
 	"github.com/fabrikam/drone-delivery/shared/operate"
@@ -14,27 +19,15 @@ import (
 )
 
 func listTransactions(ctx context.Context, c *opsCall) error {
-	list, more, err := collect(c.max, func(next string) (ops.Page[operate.Summary], error) {
-		return c.client.Transactions(ctx, c.state, next)
-	})
-	if err != nil {
-		return err
-	}
-	if c.asJSON {
-		return writeLines(c, list)
-	}
-	if len(list) == 0 {
-		_, err := fmt.Fprintf(c.out, "no transaction is %s\n", c.state)
-		return err
-	}
-	if err := ops.WriteTransactions(c.out, list); err != nil {
-		return err
-	}
-	return c.noteMore(more)
+	return listed(ctx, c, func(ctx context.Context, at *ops.Client, next string) (ops.Page[operate.Summary], error) {
+		return at.Transactions(ctx, c.state, next)
+	}, func(a, b operate.Summary) int {
+		return cmp.Or(a.ChangedAt.Compare(b.ChangedAt.Time), strings.Compare(a.ID, b.ID))
+	}, ops.WriteTransactions, "no transaction is "+c.state)
 }
 
 func showTransaction(ctx context.Context, c *opsCall) error {
-	story, err := c.client.Story(ctx, c.words[0])
+	story, err := ops.Where(ctx, c.apps, c.words[0], func(at *ops.Client) (operate.Story, error) { return at.Story(ctx, c.words[0]) })
 	if err != nil {
 		return err
 	}
@@ -44,38 +37,35 @@ func showTransaction(ctx context.Context, c *opsCall) error {
 	return ops.WriteStory(c.out, story, opsCommand)
 }
 
-func (c *opsCall) transactionActed(acted operate.Acted, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case c.asJSON:
-		return writeLines(c, []operate.Acted{acted})
+func transactionAct(act func(*ops.Client, context.Context, string, operate.Actor) (operate.Acted, error)) func(context.Context, *opsCall) error {
+	return func(ctx context.Context, c *opsCall) error {
+		acted, err := ops.Where(ctx, c.apps, c.words[0], func(at *ops.Client) (operate.Acted, error) {
+			return act(at, ctx, c.words[0], operate.Actor{By: c.by, Why: c.why})
+		})
+		switch {
+		case err != nil:
+			return err
+		case c.asJSON:
+			return writeLines(c, []operate.Acted{acted})
+		}
+		return ops.WriteActed(c.out, acted, opsCommand)
 	}
-	return ops.WriteActed(c.out, acted, opsCommand)
 }
 
 func listEntries(ctx context.Context, c *opsCall) error {
-	list, more, err := collect(c.max, func(next string) (ops.Page[quarantine.Entry], error) {
-		return c.client.Entries(ctx, c.source, c.reason, c.state, next)
-	})
-	if err != nil {
-		return err
-	}
-	if c.asJSON {
-		return writeLines(c, list)
-	}
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(c.out, "nothing is in quarantine")
-		return err
-	}
-	if err := ops.WriteEntries(c.out, list); err != nil {
-		return err
-	}
-	return c.noteMore(more)
+	return listed(ctx, c, func(ctx context.Context, at *ops.Client, next string) (ops.Page[quarantine.Entry], error) {
+		return at.Entries(ctx, c.source, c.reason, c.state, next)
+	}, func(a, b quarantine.Entry) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	}, ops.WriteEntries, "nothing is in quarantine")
 }
 
 func showEntry(ctx context.Context, c *opsCall) error {
-	entry, err := c.client.Entry(ctx, c.words[0], c.words[1])
+	at, err := c.apps.At(ctx, c.only)
+	if err != nil {
+		return err
+	}
+	entry, err := at.Entry(ctx, c.words[0], c.words[1])
 	if err != nil {
 		return err
 	}
@@ -87,7 +77,11 @@ func showEntry(ctx context.Context, c *opsCall) error {
 
 func entryAct(kind quarantine.ActKind) func(context.Context, *opsCall) error {
 	return func(ctx context.Context, c *opsCall) error {
-		acted, err := c.client.Act(ctx, c.words[0], c.words[1], kind, operate.Actor{By: c.by, Why: c.why})
+		at, err := c.apps.At(ctx, c.only)
+		if err != nil {
+			return err
+		}
+		acted, err := at.Act(ctx, c.words[0], c.words[1], kind, operate.Actor{By: c.by, Why: c.why})
 		if err != nil {
 			return err
 		}
@@ -99,21 +93,28 @@ func entryAct(kind quarantine.ActKind) func(context.Context, *opsCall) error {
 }
 
 func listPartitions(ctx context.Context, c *opsCall) error {
-	page, err := c.client.Partitions(ctx)
-	if err != nil {
-		return err
+	list, missing := ops.Each(ctx, c.apps, c.only, func(ctx context.Context, at *ops.Client) ([]relay.Partition, error) {
+		page, err := at.Partitions(ctx)
+		return page.Items, err
+	})
+	if list == nil {
+		return missing
 	}
 	if c.asJSON {
-		return writeLines(c, page.Items)
+		return cmp.Or(writeLines(c, list), missing)
 	}
-	return ops.WritePartitions(c.out, page.Items)
+	return cmp.Or(ops.WritePartitions(c.out, list), missing)
 }
 
 // replay repeats calls until all events have been handed over again.
 func replay(ctx context.Context, c *opsCall) error {
+	at, err := c.apps.At(ctx, c.only)
+	if err != nil {
+		return err
+	}
 	from, first := c.from, int64(-1)
 	for to := (*int64)(nil); ; {
-		done, err := c.client.Replay(ctx, c.partition, from, to)
+		done, err := at.Replay(ctx, c.partition, from, to)
 		if err != nil && to != nil {
 			err = errors.Join(err, fmt.Errorf("what came before is handed over; go on with -from %s", from))
 		}
@@ -135,6 +136,41 @@ func replay(ctx context.Context, c *opsCall) error {
 	}
 }
 
+// listed writes what the shards list, as one list with the least by order first if there are
+// several of them. The error names those that are missing from it.
+func listed[T any](ctx context.Context, c *opsCall, page func(ctx context.Context, at *ops.Client, next string) (ops.Page[T], error),
+	order func(a, b T) int, write func(io.Writer, []ops.Of[T]) error, nothing string,
+) error {
+	var more atomic.Bool
+	list, missing := ops.Each(ctx, c.apps, c.only, func(ctx context.Context, at *ops.Client) ([]T, error) {
+		list, further, err := collect(c.max, func(next string) (ops.Page[T], error) { return page(ctx, at, next) })
+		if further {
+			more.Store(true)
+		}
+		return list, err
+	})
+	if list == nil {
+		return missing
+	}
+	if len(list) > 0 && list[0].Shard != list[len(list)-1].Shard {
+		slices.SortStableFunc(list, func(a, b ops.Of[T]) int { return order(a.One, b.One) })
+	}
+	further := more.Load() || len(list) > c.max
+	list = list[:min(len(list), c.max)]
+	if c.asJSON {
+		return cmp.Or(writeLines(c, list), missing)
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.out, nothing)
+		return cmp.Or(err, missing)
+	}
+	err := write(c.out, list)
+	if err == nil && further {
+		_, err = fmt.Fprintln(c.out, "there are more; use -max")
+	}
+	return cmp.Or(err, missing)
+}
+
 // collect reads pages until it has so many, or all. more is set when there may
 // be more of them.
 func collect[T any](limit int, page func(next string) (ops.Page[T], error)) (list []T, more bool, err error) {
@@ -150,14 +186,6 @@ func collect[T any](limit int, page func(next string) (ops.Page[T], error)) (lis
 		}
 	}
 	return list[:min(len(list), limit)], len(list) > limit || next != "", nil
-}
-
-func (c *opsCall) noteMore(more bool) error {
-	if !more {
-		return nil
-	}
-	_, err := fmt.Fprintf(c.out, "there are more; use -max\n")
-	return err
 }
 
 // writeLines writes one JSON object a line.

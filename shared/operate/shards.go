@@ -7,6 +7,10 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
+// ShardMember is the member of a problem that says in which shard a transaction is that
+// isn't in the shard of the app that was asked.
+const ShardMember = "shard"
+
 // ShardsView is the map of the shards as the instance has it that answers.
 type ShardsView struct {
 	Map *shard.Map `json:"map"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -19,10 +20,11 @@ const (
 	ActOpen   Act = "open"   // a Shard that is closing
 	ActPin    Act = "pin"    // a Caller to a Shard
 	ActUnpin  Act = "unpin"  // a Caller
+	ActApp    Act = "app"    // of a Shard other than the first: Endpoints.App, "" for none
 )
 
 // Acts are all of them.
-var Acts = []Act{ActAdd, ActWeight, ActClose, ActOpen, ActPin, ActUnpin}
+var Acts = []Act{ActAdd, ActWeight, ActClose, ActOpen, ActPin, ActUnpin, ActApp}
 
 // Change is an act with what it needs.
 type Change struct {
@@ -71,7 +73,7 @@ func (m *Map) apply(c Change) (said string, changed bool, err error) {
 		return m.add(c)
 	case ActUnpin:
 		return m.unpin(c.Caller)
-	case ActWeight, ActClose, ActOpen, ActPin:
+	case ActWeight, ActClose, ActOpen, ActPin, ActApp:
 	default:
 		return "", false, refused("there is no act %q: use one of %v", c.Act, Acts)
 	}
@@ -87,6 +89,8 @@ func (m *Map) apply(c Change) (said string, changed bool, err error) {
 		return m.close(s)
 	case ActOpen:
 		return open(s)
+	case ActApp:
+		return s.move(c.Endpoints.App)
 	}
 	return m.pin(c.Caller, *s)
 }
@@ -101,6 +105,9 @@ func (m *Map) add(c Change) (string, bool, error) {
 	added := Shard{last + 1, c.Name, c.Endpoints, c.Weight, Open}
 	if errs := added.faults(); len(errs) > 0 {
 		return "", false, refused("shard %q can't be added: %w", c.Name, errs[0])
+	}
+	if err := appURL(c.Endpoints.App); err != nil {
+		return "", false, refused("shard %q can't be added: %w", c.Name, err)
 	}
 	for _, s := range m.Shards {
 		if err := added.apart(s); err != nil {
@@ -163,6 +170,31 @@ func open(s *Shard) (string, bool, error) {
 	}
 	s.State = Open
 	return fmt.Sprintf("shard %d is open again", s.Number), true, nil
+}
+
+// move sets where the shard's app is.
+func (s *Shard) move(app string) (string, bool, error) {
+	switch err := appURL(app); {
+	case err != nil:
+		return "", false, refused("shard %d: %w", s.Number, err)
+	case s.Number == First:
+		return "", false, refused("the app of shard %d is the front itself", First)
+	case app == s.Endpoints.App:
+		return fmt.Sprintf("the app of shard %d is there already", s.Number), false, nil
+	}
+	s.Endpoints.App = app
+	if app == "" {
+		return fmt.Sprintf("shard %d has no app any more", s.Number), true, nil
+	}
+	return fmt.Sprintf("the app of shard %d is at %s", s.Number, app), true, nil
+}
+
+// appURL returns what is wrong with where an app is said to be; "" says nothing.
+func appURL(app string) error {
+	if u, err := url.Parse(app); app != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+		return fmt.Errorf("its app %q is not a URL such as https://host", app)
+	}
+	return nil
 }
 
 func (m *Map) pin(caller string, to Shard) (string, bool, error) {

@@ -86,7 +86,14 @@ func TestChanges(t *testing.T) {
 		"pin nobody":            {m: three(t), change: Change{Act: ActPin, Shard: 1}, err: "the caller is missing"},
 		"unpin":                 {m: three(t), change: Change{Act: ActUnpin, Caller: "ann"}, said: "unpinned caller ann from shard 2"},
 		"unpin so":              {m: three(t), change: Change{Act: ActUnpin, Caller: "bob"}, said: "caller bob is not pinned", so: true},
-		"no act":                {m: three(t), change: Change{Act: "move", Shard: 1}, err: `there is no act "move": use one of [add weight close open pin unpin]`},
+		"no act":                {m: three(t), change: Change{Act: "move", Shard: 1}, err: `there is no act "move": use one of [add weight close open pin unpin app]`},
+		"app":                   {m: three(t), change: Change{Act: ActApp, Shard: 2, Endpoints: Endpoints{App: "https://b"}}, said: "the app of shard 2 is at https://b"},
+		"app so":                {m: three(t), change: Change{Act: ActApp, Shard: 2}, said: "the app of shard 2 is there already", so: true},
+		"app of the front":      {m: three(t), change: Change{Act: ActApp, Shard: 1, Endpoints: Endpoints{App: "https://b"}}, err: "the app of shard 1 is the front itself"},
+		"app of nowhere":        {m: three(t), change: Change{Act: ActApp, Shard: 4, Endpoints: Endpoints{App: "https://b"}}, err: "there is no shard 4"},
+		"app in no URL":         {m: three(t), change: Change{Act: ActApp, Shard: 2, Endpoints: Endpoints{App: "b:80"}}, err: `shard 2: its app "b:80" is not a URL such as https://host`},
+		"app gone":              {m: apply(t, three(t), Change{Act: ActApp, Shard: 2, Endpoints: Endpoints{App: "https://b"}}), change: Change{Act: ActApp, Shard: 2}, said: "shard 2 has no app any more"},
+		"add with no URL":       {m: Alone(home), change: Change{Act: ActAdd, Name: "b", Endpoints: Endpoints{Hub: "b", Database: "b", App: "https://u:p@b"}}, err: `shard "b" can't be added: its app "https://u:p@b" is not a URL such as https://host`},
 		"weight of a closing 0": {m: three(t), change: Change{Act: ActWeight, Shard: 3}, said: "weight of shard 3 from 100 to 0"},
 	} {
 		before, _ := json.Marshal(c.m)

@@ -12,9 +12,9 @@ import (
 )
 
 // WritePartitions writes how things stand with partitions for people.
-func WritePartitions(w io.Writer, list []relay.Partition) error {
-	rows := [][]string{{"GROUP", "PARTITION", "CHECKPOINT", "HANDED OVER", "LAST", "LAG", "OLDEST UNREAD", "OWNER", "RENEWED", "READ BY", "SINCE"}}
-	for _, p := range list {
+func WritePartitions(w io.Writer, list []Of[relay.Partition]) error {
+	head := []string{"GROUP", "PARTITION", "CHECKPOINT", "HANDED OVER", "LAST", "LAG", "OLDEST UNREAD", "OWNER", "RENEWED", "READ BY", "SINCE"}
+	return table(w, sharded(head, list, func(p relay.Partition) []string {
 		handedOver, age := "-", "-"
 		if p.HandedOver != nil {
 			handedOver = strconv.FormatInt(*p.HandedOver, 10)
@@ -22,10 +22,9 @@ func WritePartitions(w io.Writer, list []relay.Partition) error {
 		if p.Lag > 0 {
 			age = time.Duration(p.UnreadSeconds * float64(time.Second)).Round(100 * time.Millisecond).String()
 		}
-		rows = append(rows, []string{cell(p.ConsumerGroup), cell(p.Partition), number(p.Checkpoint), handedOver, number(p.Last),
-			strconv.FormatInt(p.Lag, 10), age, cell(p.Owner), moment(p.RenewedAt), cell(p.Reader), moment(p.Since)})
-	}
-	return table(w, rows)
+		return []string{cell(p.ConsumerGroup), cell(p.Partition), number(p.Checkpoint), handedOver, number(p.Last),
+			strconv.FormatInt(p.Lag, 10), age, cell(p.Owner), moment(p.RenewedAt), cell(p.Reader), moment(p.Since)}
+	}))
 }
 
 // number shows a sequence number; below 0 there is none.

@@ -56,27 +56,22 @@ func table(w io.Writer, rows [][]string) error {
 }
 
 // WriteTransactions writes a list of transactions for people.
-func WriteTransactions(w io.Writer, list []operate.Summary) error {
-	rows := [][]string{{"ID", "STATE", "SINCE", "ACCEPTED", "WAKE", "CAUSE", "REASON"}}
-	for _, s := range list {
+func WriteTransactions(w io.Writer, list []Of[operate.Summary]) error {
+	return table(w, sharded([]string{"ID", "STATE", "SINCE", "ACCEPTED", "WAKE", "CAUSE", "REASON"}, list, func(s operate.Summary) []string {
 		wake := moment(s.WakeAt.Time)
 		if s.Overdue {
 			wake += " overdue"
 		}
-		rows = append(rows, []string{cell(s.ID), cell(string(s.State)), moment(s.ChangedAt.Time), moment(s.AcceptedAt.Time),
-			wake, cell(string(s.Cause)), cell(s.Reason)})
-	}
-	return table(w, rows)
+		return []string{cell(s.ID), cell(string(s.State)), moment(s.ChangedAt.Time), moment(s.AcceptedAt.Time),
+			wake, cell(string(s.Cause)), cell(s.Reason)}
+	}))
 }
 
 // WriteEntries writes a list of the quarantine for people.
-func WriteEntries(w io.Writer, list []quarantine.Entry) error {
-	rows := [][]string{{"SOURCE", "ID", "STATE", "SINCE", "REASON", "TRANSACTION", "DETAIL"}}
-	for _, e := range list {
-		rows = append(rows, []string{cell(e.Source), cell(e.ID), cell(string(e.State)), moment(e.At),
-			cell(e.Reason), cell(e.TransactionID), cell(e.Detail)})
-	}
-	return table(w, rows)
+func WriteEntries(w io.Writer, list []Of[quarantine.Entry]) error {
+	return table(w, sharded([]string{"SOURCE", "ID", "STATE", "SINCE", "REASON", "TRANSACTION", "DETAIL"}, list, func(e quarantine.Entry) []string {
+		return []string{cell(e.Source), cell(e.ID), cell(string(e.State)), moment(e.At), cell(e.Reason), cell(e.TransactionID), cell(e.Detail)}
+	}))
 }
 
 // WriteActed writes what has become of a transaction by an act. command is how

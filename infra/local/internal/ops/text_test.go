@@ -133,17 +133,17 @@ next:
 
 func TestWriteLists(t *testing.T) {
 	var b strings.Builder
-	err := WriteTransactions(&b, []operate.Summary{
+	err := WriteTransactions(&b, of(0, []operate.Summary{
 		{ID: "t-1", State: workflow.Stuck, ChangedAt: at(0), AcceptedAt: at(-1000), Cause: workflow.CauseFailed, Reason: strings.Repeat("ö", 100)},
 		{ID: "t-2", State: workflow.Stuck, WakeAt: at(1), Overdue: true, Reason: "two\nlines\tof \x1b]0;text"},
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = WriteEntries(&b, []quarantine.Entry{
+	err = WriteEntries(&b, of(0, []quarantine.Entry{
 		{ID: "hub.3.17", Source: "hub.3", State: quarantine.Kept, At: noon, Reason: "Unreadable", Detail: "not JSON"},
 		{ID: "q.1", Source: "q", State: quarantine.Dropped, Reason: "Expired", TransactionID: "t-1"},
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,8 @@ func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards i
 	return s.mapShards(ctx, shards)
 }
 
-// mapShards puts the shards into the map that aren't there.
+// mapShards puts the shards into the map that aren't there, and says where their apps are, which
+// changes with each start.
 func (s *System) mapShards(ctx context.Context, shards int) error {
 	db, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: s.endpoints.CosmosDB}, cosmosdb.Options{Database: s.app.Database})
 	if err != nil {
@@ -85,16 +86,17 @@ func (s *System) mapShards(ctx context.Context, shards int) error {
 		Maps: cosmosdb.NewMaps(db), Alone: shard.Alone(shard.Endpoints{Hub: s.app.EventHub, Database: s.app.Database}), Now: time.Now,
 		Logger: s.Instance.c.Logger,
 	})
-	for n := 2; n <= shards; n++ {
-		of := inShard(s.app, n)
-		if m, _ := stored.Map(ctx); m.Has(shard.Number(n)) {
-			continue // it may have another weight by now, or be closed
+	for n, app := range s.Stamps() {
+		number := shard.Number(n + 2)
+		of, app := inShard(s.app, int(number)), "http://"+app
+		change := shard.Change{
+			Act: shard.ActAdd, Name: fmt.Sprint("shard-", number), Weight: 100, Endpoints: shard.Endpoints{Hub: of.EventHub, Database: of.Database, App: app},
 		}
-		_, _, _, err := stored.Change(ctx, shard.Change{
-			Act: shard.ActAdd, Name: fmt.Sprint("shard-", n), Weight: 100, Endpoints: shard.Endpoints{Hub: of.EventHub, Database: of.Database},
-		}, "serve", fmt.Sprintf("started with %d shards", shards))
-		if err != nil {
-			return fmt.Errorf("add shard %d: %w", n, err)
+		if m, _ := stored.Map(ctx); m.Has(number) { // it may have another weight by now, or be closed
+			change = shard.Change{Act: shard.ActApp, Shard: number, Endpoints: shard.Endpoints{App: app}}
+		}
+		if _, _, _, err := stored.Change(ctx, change, "serve", fmt.Sprintf("started with %d shards", shards)); err != nil {
+			return fmt.Errorf("%s shard %d: %w", change.Act, number, err)
 		}
 	}
 	return nil
