@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/shard"
@@ -55,6 +56,32 @@ func TestDeliveryInAnotherShard(t *testing.T) {
 	}
 	if len(front.transactions.All()) > 0 || len(front.producer.take()) > 0 || front.queue.Sent() > 0 || len(second.quarantine.All()) > 0 {
 		t.Error("the first shard took part")
+	}
+}
+
+// Ensure that the front's operators are told which shard has a transaction, and are told of none
+// where nobody knows.
+func TestOperatorsAreToldTheShard(t *testing.T) {
+	front, second := newShards(t)
+	resp, data := front.call(http.MethodPost, "/api/deliveryrequests", deliveryBody)
+	r := second.settle(resp, data)
+	resp, data = front.call(http.MethodPut, "/api/deliveryrequests/order-1", deliveryBody)
+	second.settle(resp, data)
+	for id, at := range map[string]any{r.TransactionID: 2.0, "order-1": 2.0, "order-2": nil} {
+		for method, path := range map[string]string{http.MethodGet: "", http.MethodPost: "/retry"} {
+			refused := ask[problem.Problem](front, http.StatusNotFound, method, "/transactions/"+id+path, actBody)
+			if got := refused.Extensions[operate.ShardMember]; got != at {
+				t.Errorf("%s of %s: %+v, want %v", method, id, refused, at)
+			}
+		}
+		if at != nil {
+			if story := ask[operate.Story](second, http.StatusOK, http.MethodGet, "/transactions/"+id, ""); story.Transaction.ID != id {
+				t.Errorf("%+v", story)
+			}
+		}
+	}
+	if refused := ask[problem.Problem](second, http.StatusNotFound, http.MethodGet, "/transactions/order-2", ""); refused.Extensions != nil {
+		t.Errorf("the shard itself: %+v", refused)
 	}
 }
 

@@ -36,7 +36,7 @@ type served struct {
 	refuses atomic.Bool
 }
 
-func serveForOps(t *testing.T) *served {
+func serveForOps(t *testing.T, shards int) *served {
 	t.Helper()
 	s := &served{t: t}
 	// The packages, behind a proxy that finds the app once it is served.
@@ -51,7 +51,7 @@ func serveForOps(t *testing.T) *served {
 	}))
 	t.Cleanup(packages.Close)
 	started, err := system.Start(t.Context(), system.Config{
-		App: app, Addresses: system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"},
+		App: app, Addresses: system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Shards: shards,
 		Settings: map[string]string{"BACKEND_PACKAGE_URL": packages.URL, "FLIGHT_TIME_SCALE": "0.001"},
 		Logger:   slog.New(slog.DiscardHandler), HandlerLog: func(string, bool) {}, Notice: func(string) {},
 	})
@@ -140,7 +140,7 @@ func (s *served) await(texts []string, args ...string) string {
 
 // Ensure that operators find what is Stuck, and can end it in both ways.
 func TestOpsOfStuckTransactions(t *testing.T) {
-	s := serveForOps(t)
+	s := serveForOps(t, 1)
 	s.refuses.Store(true)
 	s.putTooHeavy("first")
 	s.putTooHeavy("second")
@@ -213,7 +213,7 @@ func (s *served) keep(id string) quarantine.Entry {
 
 // Ensure that operators can decide about what is in quarantine.
 func TestOpsOfTheQuarantine(t *testing.T) {
-	s := serveForOps(t)
+	s := serveForOps(t, 1)
 	endpoints := s.system.Endpoints()
 	services, err := workload.OpenServices(workload.Target{
 		EventHubs: endpoints.EventHubs, EventHub: s.system.AppSettings().EventHub,
@@ -279,7 +279,7 @@ func (s *served) partitions() []relay.Partition {
 
 // Ensure that operators see who reads which partition, from what the host keeps.
 func TestOpsOfPartitions(t *testing.T) {
-	s := serveForOps(t)
+	s := serveForOps(t, 1)
 	s.putTooHeavy("first")
 	s.await([]string{`"checkpoint":0,"handedOver":0`}, "partitions", "-json")
 	var found int
@@ -302,7 +302,7 @@ func TestOpsOfPartitions(t *testing.T) {
 // Ensure that a replay runs what was missed, recognises what was done, and moves no
 // position.
 func TestOpsReplay(t *testing.T) {
-	s := serveForOps(t)
+	s := serveForOps(t, 1)
 	for _, id := range []string{"done", "missed"} {
 		s.put(id, 2.5)
 		s.await([]string{"transaction " + id + " is Completed"}, "show", id)

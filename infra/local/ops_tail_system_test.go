@@ -113,7 +113,7 @@ func toldOf(t *testing.T, text string) map[string]tail.Line {
 // Ensure that a second reader is told of every accepted request, and that the first
 // one goes on at its pace and from its place while the second one stands.
 func TestOpsTail(t *testing.T) {
-	s := serveForOps(t)
+	s := serveForOps(t, 1)
 	endpoints, err := json.Marshal(s.system.Endpoints())
 	if err != nil {
 		t.Fatal(err)

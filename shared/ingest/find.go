@@ -68,6 +68,16 @@ func (k Known) place(ctx context.Context, id, caller string) (in shard.Number, p
 	return r.Shard.OrFirst(), true, nil
 }
 
+// Where returns the shard of a transaction whose document isn't in this app's own, for who may see all
+// of them. It fails with the kind NotFound if neither the id nor the directory says it.
+func (k Known) Where(ctx context.Context, id string) (shard.Number, error) {
+	in, placed, err := k.place(ctx, id, "")
+	if err == nil && !placed {
+		err = failure.New(failure.NotFound, "find transaction", id, nil)
+	}
+	return in, err
+}
+
 // read returns the document of a transaction in a shard. NotFound if there is none.
 func (k Known) read(ctx context.Context, in shard.Number, id string) (*workflow.Progress, error) {
 	at, err := k.Shards.At(ctx, in)

@@ -47,7 +47,8 @@ func (s *Service) Endpoints() []business.Endpoint {
 				return acted, err
 			}
 			by.Principal = principal(r)
-			return act(ctx, id, by)
+			acted, err = act(ctx, id, by)
+			return acted, s.here(ctx, id, err)
 		})
 	}
 	onEntry := func(act func(ctx context.Context, source, id string, by Actor) (EntryActed, error)) answer {
@@ -98,7 +99,8 @@ func (s *Service) tellStory(r *http.Request) (Story, error) {
 	if err != nil {
 		return Story{}, err
 	}
-	return s.Story(r.Context(), id)
+	story, err := s.Story(r.Context(), id)
+	return story, s.here(r.Context(), id, err)
 }
 
 func (s *Service) listEntries(r *http.Request) ([]quarantine.Entry, string, error) {

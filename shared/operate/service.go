@@ -7,6 +7,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -26,7 +27,10 @@ type Config struct {
 	Quarantine quarantine.Store
 	Hub        Hub    // of the endpoints
 	Shards     Shards // of the endpoints
-	Logger     *slog.Logger
+	// Where tells in which shard a transaction is that isn't here, as far as this app knows.
+	// NotFound if there can't be such a one.
+	Where  func(ctx context.Context, id string) (shard.Number, error)
+	Logger *slog.Logger
 }
 
 // Service does what operators ask for. It is safe for concurrent use and keeps

@@ -1,8 +1,10 @@
 package operate
 
 import (
+	"context"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/shard"
 )
@@ -10,6 +12,23 @@ import (
 // ShardMember is the member of a problem that says in which shard a transaction is that
 // isn't in the shard of the app that was asked.
 const ShardMember = "shard"
+
+// here adds to an error about a transaction that isn't here in which shard it is.
+func (s *Service) here(ctx context.Context, id string, err error) error {
+	if !failure.Is(err, failure.NotFound) {
+		return err
+	}
+	n, unknown := s.c.Where(ctx, id)
+	switch {
+	case failure.Is(unknown, failure.NotFound) || unknown == nil && n == s.c.Engine.Shard.OrFirst():
+		return err
+	case unknown != nil:
+		return unknown
+	}
+	p := problem.New(problem.NotFound, "it belongs to shard %d, whose own app answers for it", n)
+	p.Extensions = map[string]any{ShardMember: n}
+	return p
+}
 
 // ShardsView is the map of the shards as the instance has it that answers.
 type ShardsView struct {
