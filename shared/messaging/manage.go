@@ -14,17 +14,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 )
 
 // QueueCount counts the messages of a queue at one moment.
-type QueueCount struct {
-	Queue string `json:"queue"`
-	// Active can be received or are locked by who does; Scheduled come later; Dead
-	// are in the dead-letter sub-queue.
-	Active    int64 `json:"active"`
-	Scheduled int64 `json:"scheduled"`
-	Dead      int64 `json:"dead"`
-}
+type QueueCount = operate.QueueCount
 
 const (
 	countOp      = "count messages of queue"
