@@ -31,6 +31,7 @@ func (h *Host) prepareHandler() error {
 	}
 	h.url = "http://" + net.JoinHostPort(loopback, strconv.Itoa(port))
 	h.client = newHandlerClient(h.app.Host.FunctionTimeout)
+	h.wire = newWire(strings.TrimPrefix(h.url, "http://"))
 	h.sup = process.New(process.Options{
 		Path: d.Path, Args: d.Args, Dir: d.Dir, Env: h.environment(port), URL: h.url,
 		InitializationTimeout: d.InitializationTimeout, Client: h.client,
@@ -50,11 +51,14 @@ func freePort() (int, error) {
 	return port, l.Close()
 }
 
+// dialTimeout bounds the wait for a connection to the handler.
+const dialTimeout = 10 * time.Second
+
 // newHandlerClient talks to the handler over many kept connections, without a
 // proxy, cookies or compression.
 func newHandlerClient(functionTimeout time.Duration) *http.Client {
 	c := &http.Client{Transport: &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		MaxIdleConnsPerHost: 4096,
 		IdleConnTimeout:     90 * time.Second,
 		DisableCompression:  true,

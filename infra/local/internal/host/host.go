@@ -27,6 +27,7 @@ type Host struct {
 	app     config.App
 	sup     *process.Supervisor
 	client  *http.Client // to the handler
+	wire    *wire        // the same, for requests that are at hand as a whole
 	url     string       // of the handler
 	routes  route.Table[*httpFunction]
 	front   http.Handler
@@ -174,6 +175,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	h.wg.Wait()
 	h.client.CloseIdleConnections()
+	h.wire.close()
 	return err
 }
 

@@ -89,8 +89,12 @@ func (t *retryBroken) send(r *http.Request, body *untouched) (*http.Response, er
 		out.Body = io.NopCloser(bytes.NewReader(body.small))
 	case r.Body != nil && r.Body != http.NoBody:
 		out.Body = body
+		return t.host.client.Transport.RoundTrip(&out)
 	}
-	return t.host.client.Transport.RoundTrip(&out)
+	if !fits(&out) {
+		return t.host.client.Transport.RoundTrip(&out)
+	}
+	return t.host.wire.exchange(&out, t.host.sup.PID())
 }
 
 // untouched notes whether a body was read and keeps it open: the transport
