@@ -79,11 +79,11 @@ func freeAddresses(t *testing.T, n int) []string {
 // system is killed again and again in the middle of its work, and started anew
 // with the same folder.
 func TestKilledSystemGoesOn(t *testing.T) {
-	t.Setenv("FLEET_DRONES", "300")
+	t.Parallel()
 	at := freeAddresses(t, 3)
 	folder := filepath.Join(t.TempDir(), "data")
 	serving := func() *process {
-		return launch(t, "serve", "-app", app, "-profile", "chaos", "-data", folder, "-http", at[0], "-amqp", at[1], "-cosmos", at[2])
+		return launchWith(t, []string{"FLEET_DRONES=300"}, "serve", "-app", app, "-profile", "chaos", "-data", folder, "-http", at[0], "-amqp", at[1], "-cosmos", at[2])
 	}
 	client := &http.Client{Timeout: 10 * time.Second}
 	defer client.CloseIdleConnections()

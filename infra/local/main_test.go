@@ -174,6 +174,12 @@ type process struct {
 // launch starts the command as a process of its own.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
+	return launchWith(t, nil, args...)
+}
+
+// launchWith is launch with settings on top of this process's own environment.
+func launchWith(t *testing.T, settings []string, args ...string) *process {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +189,7 @@ func launch(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Stdout, p.Stderr = write, write
+	p.Env, p.Stdout, p.Stderr = append(os.Environ(), settings...), write, write
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

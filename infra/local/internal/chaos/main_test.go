@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -14,6 +15,11 @@ const fakeVar = "CHAOS_TEST_FAKE"
 func TestMain(m *testing.M) {
 	switch mode := os.Getenv(fakeVar); mode {
 	case "":
+		// Tests that run in parallel do nothing but wait.
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		os.Exit(m.Run())
 	case "lives":
 		select {}
