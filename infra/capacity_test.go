@@ -122,10 +122,14 @@ func capacityDocument(w *world) []string {
 		most, _ := c.At("properties.options.autoscaleSettings.maxThroughput").(int64)
 		total += most
 	}
+	row := "Cosmos DB"
+	if w.scenario.stamp {
+		row = "Cosmos DB of a stamp"
+	}
 	if total == 0 {
-		want("Cosmos DB", "serverless")
+		want(row, "serverless")
 	} else {
-		want("Cosmos DB", "autoscale, "+grouped(total)+" RU/s")
+		want(row, "autoscale, "+grouped(total)+" RU/s")
 	}
 	zones := "no"
 	for _, a := range w.sorted() {

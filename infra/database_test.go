@@ -46,7 +46,7 @@ func databaseAccount(w *world) []string {
 }
 
 // containers: names, partition keys, times to live and index policies are those
-// of shared/cosmosdb.
+// of shared/cosmosdb; those of the system itself in a stamp.
 func containers(w *world) []string {
 	var out []string
 	deployed := map[string]map[string]any{}
@@ -58,7 +58,11 @@ func containers(w *world) []string {
 		}
 		deployed[name] = resource
 	}
-	for _, spec := range cosmosdb.Containers(chosen.Business()) {
+	of := chosen.Business()
+	if w.scenario.stamp {
+		of = business.Business{} // its backends' containers are elsewhere
+	}
+	for _, spec := range cosmosdb.Containers(of) {
 		resource, ok := deployed[spec.Name]
 		if !ok {
 			out = append(out, fmt.Sprintf("the container %s is not deployed", spec.Name))

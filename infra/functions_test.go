@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fabrikam/drone-delivery/infra/internal/bicep"
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
@@ -32,7 +33,8 @@ func (w *world) listOf(a *app) []string {
 	})
 }
 
-// functionsOfTheApps: every function runs in one app, Live and Ready in all.
+// functionsOfTheApps: every function runs in one app, Live and Ready in all; none of
+// the front's and of the backends' in a stamp.
 func functionsOfTheApps(w *world) []string {
 	var out []string
 	in := map[string][]string{}
@@ -51,8 +53,11 @@ func functionsOfTheApps(w *world) []string {
 	}
 	for _, function := range slices.Sorted(maps.Keys(w.functions)) {
 		want := 1
-		if function == "Live" || function == "Ready" {
+		switch {
+		case function == "Live" || function == "Ready":
 			want = len(w.apps)
+		case w.scenario.stamp && (function == "Ingest" || function == "Progress" || ofBackends(function)):
+			want = 0
 		}
 		if len(in[function]) != want {
 			out = append(out, fmt.Sprintf("%s runs in %d apps %v, not in %d", function, len(in[function]), in[function], want))
@@ -67,6 +72,12 @@ func functionsOfTheApps(w *world) []string {
 		}
 	}
 	return out
+}
+
+func ofBackends(function string) bool {
+	return slices.ContainsFunc(chosen.Business().Backends, func(b business.Backend) bool {
+		return slices.ContainsFunc(b.Functions, func(f business.Function) bool { return f.Name == function })
+	})
 }
 
 var reference = regexp.MustCompile(`%([^%]+)%`)
@@ -147,6 +158,8 @@ func alwaysReady(w *world) []string {
 			name := bicep.Text(entry["name"])
 			function, isFunction := strings.CutPrefix(name, "function:")
 			switch {
+			case name == "http" && w.scenario.stamp:
+				out = append(out, a.name+" keeps instances for http, and requests go to the front")
 			case !isFunction && name != "http":
 				out = append(out, fmt.Sprintf("%s keeps instances for %q; there are http and function:NAME here", a.name, name))
 			case isFunction && !slices.Contains(w.listOf(a), function):

@@ -5,6 +5,10 @@
 // ids and signs notices, and the backends' function key where authMode is keys.
 //
 // azd provision deploys it, azd down --purge removes it all, the vault too.
+//
+// With stamp work it is a further shard of another environment: a hub, queues, a
+// database and the app that works on them, for that one's front and with its
+// backends (docs/scale.md).
 
 targetScope = 'subscription'
 
@@ -30,6 +34,21 @@ param principalType string = 'User'
 @allowed(['small', 'standard', 'large'])
 @description('The size: see sizes.bicep and docs/capacity.md.')
 param size string = 'small'
+
+@allowed(['', 'work'])
+@description('Empty: the whole system. work: a further shard of another environment.')
+param stamp string = ''
+
+@minValue(1)
+@maxValue(65535)
+@description('The number that the map of the shards has for it. For work, from 2.')
+param shard int = 1
+
+@description('Principal id of the identity of the front, which sends to this hub and reads what became of it. For work.')
+param frontPrincipalId string = ''
+
+@description('URL of the backends\' app in the other environment. For work.')
+param backendsUrl string = ''
 
 @description('Changes to the size, in its form, such as { workflow: { maximumInstanceCount: 100 } }.')
 param overrides object = {}
@@ -102,12 +121,18 @@ var chosen = union(sizes[size], overrides)
 var notifies = !empty(notifyUrl)
 var notifiesWithPrevious = notifies && !empty(notifySigningKeyPrevious)
 var entra = authMode == 'entra'
+var whole = empty(stamp)
+var hasSecrets = whole || notifies || !entra
 
 // Evaluated where they are used, so that a deployment that lacks one stops.
 var workflowClientId = entra && empty(workflowAuthClientId) ? fail('authMode is entra and workflowAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set WORKFLOW_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : workflowAuthClientId
 var backendsClientId = entra && empty(backendsAuthClientId) ? fail('authMode is entra and backendsAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set BACKENDS_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : backendsAuthClientId
-var knownIdKeys = empty(idKeys) ? fail('idKeys is empty: run "go run ./infra/hooks keys", which makes a key, or set ID_KEYS with azd env set') : idKeys
+var knownIdKeys = whole && empty(idKeys) ? fail('idKeys is empty: run "go run ./infra/hooks keys", which makes a key, or set ID_KEYS with azd env set') : idKeys
 var functionKey = !entra && empty(backendsKey) ? fail('authMode is keys and backendsKey is empty: run "go run ./infra/hooks keys", which makes one, or set BACKENDS_KEY with azd env set') : backendsKey
+var knownFront = !whole && empty(frontPrincipalId) ? fail('stamp is work and frontPrincipalId is empty: set FRONT to the azd environment of the front, with azd env set, and run "go run ./infra/hooks join"') : frontPrincipalId
+var knownBackends = !whole && empty(backendsUrl) ? fail('stamp is work and backendsUrl is empty: set FRONT to the azd environment of the front, with azd env set, and run "go run ./infra/hooks join"') : backendsUrl
+var knownShard = !whole && shard == 1 ? fail('stamp is work and shard is 1, which is the front: set SHARD, with azd env set, to the number that the map will have for it') : shard
+var inNetwork = !whole && vnetEnabled ? fail('stamp is work and vnetEnabled is true: the front is not in the network of a stamp, and could not reach it; set VNET_ENABLED to false') : vnetEnabled
 var signingKey = notifies && empty(notifySigningKey) ? fail('notifyUrl is set and notifySigningKey is not: set NOTIFY_SIGNING_KEY, so that the receiver can tell who sends') : notifySigningKey
 
 var issuer = '${environment().authentication.loginEndpoint}${empty(authTenantId) ? tenant().tenantId : authTenantId}/v2.0'
@@ -124,13 +149,13 @@ module workflowIdentity 'modules/identity.bicep' = {
   params: { name: 'id-workflow-${token}', location: location, tags: tags }
 }
 
-module backendsIdentity 'modules/identity.bicep' = {
+module backendsIdentity 'modules/identity.bicep' = if (whole) {
   scope: group
   name: 'backends-identity'
   params: { name: 'id-backends-${token}', location: location, tags: tags }
 }
 
-var appPrincipalIds = [workflowIdentity.outputs.principalId, backendsIdentity.outputs.principalId]
+var appPrincipalIds = concat([workflowIdentity.outputs.principalId], whole ? [backendsIdentity!.outputs.principalId] : [])
 var developerIds = empty(principalId) ? [] : [principalId]
 
 module monitoring 'modules/monitoring.bicep' = {
@@ -172,8 +197,8 @@ module storage 'modules/storage.bicep' = {
     location: location
     tags: tags
     zoneRedundant: chosen.zoneRedundant
-    publicAccess: !vnetEnabled
-    containers: [packageContainers.workflow, packageContainers.backends]
+    publicAccess: !inNetwork
+    containers: concat([packageContainers.workflow], whole ? [packageContainers.backends] : [])
     access: concat(
       map(appPrincipalIds, id => { principalId: id, principalType: 'ServicePrincipal', role: roles.storageBlobDataOwner }),
       map(developerIds, id => { principalId: id, principalType: principalType, role: roles.storageBlobDataOwner })
@@ -191,13 +216,13 @@ module eventHubs 'modules/eventhubs.bicep' = {
     sku: chosen.eventHubs.sku
     units: chosen.eventHubs.units
     maximumUnits: chosen.eventHubs.maximumUnits
-    publicAccess: !vnetEnabled
+    publicAccess: !inNetwork
     hubs: [
       { name: hubName, partitions: chosen.eventHubs.partitions, retentionHours: 168, consumerGroups: [consumerGroup, tailGroup] }
     ]
     access: concat(
       [
-        { principalId: workflowIdentity.outputs.principalId, principalType: 'ServicePrincipal', role: roles.eventHubsDataSender }
+        { principalId: whole ? workflowIdentity.outputs.principalId : knownFront, principalType: 'ServicePrincipal', role: roles.eventHubsDataSender }
         { principalId: workflowIdentity.outputs.principalId, principalType: 'ServicePrincipal', role: roles.eventHubsDataReceiver }
       ],
       map(developerIds, id => { principalId: id, principalType: principalType, role: roles.eventHubsDataSender }),
@@ -217,9 +242,9 @@ module serviceBus 'modules/servicebus.bicep' = {
     name: 'sbns-${token}'
     location: location
     tags: tags
-    sku: vnetEnabled ? 'Premium' : chosen.serviceBus.sku // Standard has no private endpoints
+    sku: inNetwork ? 'Premium' : chosen.serviceBus.sku // Standard has no private endpoints
     messagingUnits: chosen.serviceBus.messagingUnits
-    publicAccess: !vnetEnabled
+    publicAccess: !inNetwork
     queues: map(queueNames, queue => {
       name: queue
       lockDuration: 'PT1M'
@@ -250,23 +275,26 @@ module cosmos 'modules/cosmos.bicep' = {
     serverless: chosen.cosmos.serverless
     throughput: chosen.cosmos.throughput
     zoneRedundant: chosen.zoneRedundant
-    publicAccess: !vnetEnabled
+    publicAccess: !inNetwork
     databaseName: databaseName
+    users: whole ? ['workflow', 'backends'] : ['workflow', 'front']
     principalIds: {
       workflow: workflowIdentity.outputs.principalId
-      backends: backendsIdentity.outputs.principalId
+      backends: whole ? backendsIdentity!.outputs.principalId : ''
+      front: whole ? '' : knownFront
     }
     developerId: principalId
   }
 }
 
-module vault 'modules/keyvault.bicep' = {
+module vault 'modules/keyvault.bicep' = if (hasSecrets) {
   scope: group
   name: 'vault'
   params: {
     name: 'kv-${token}'
     location: location
     tags: tags
+    hasIdKeys: whole // a stamp mints and verifies none
     idKeys: knownIdKeys
     hasSigningKey: notifies
     signingKey: signingKey
@@ -278,7 +306,7 @@ module vault 'modules/keyvault.bicep' = {
   }
 }
 
-module network 'modules/network.bicep' = if (vnetEnabled) {
+module network 'modules/network.bicep' = if (inNetwork) {
   scope: group
   name: 'network'
   params: {
@@ -312,9 +340,9 @@ module apps 'modules/apps.bicep' = {
         principalId: workflowIdentity.outputs.principalId
       }
       backends: {
-        id: backendsIdentity.outputs.id
-        clientId: backendsIdentity.outputs.clientId
-        principalId: backendsIdentity.outputs.principalId
+        id: whole ? backendsIdentity!.outputs.id : ''
+        clientId: whole ? backendsIdentity!.outputs.clientId : ''
+        principalId: whole ? backendsIdentity!.outputs.principalId : ''
       }
     }
     auth: {
@@ -327,7 +355,7 @@ module apps 'modules/apps.bicep' = {
     rateLimit: { perSecond: rateLimitPerSecond, burst: rateLimitBurst }
     storage: storage.outputs.endpoints
     packageContainers: packageContainers
-    subnetIds: vnetEnabled ? network!.outputs.subnetIds : { workflow: '', backends: '' }
+    subnetIds: inNetwork ? network!.outputs.subnetIds : { workflow: '', backends: '' }
     applicationInsightsConnectionString: monitoring.outputs.connectionString
     otlp: {
       enabled: otlpIngestion
@@ -345,14 +373,15 @@ module apps 'modules/apps.bicep' = {
       compensationsQueue: compensationsQueue
       notificationsQueue: notificationsQueue
     }
-    idKeys: vault.outputs.idKeysReference
-    backendsKey: vault.outputs.backendsKeyReference
+    stamp: { shard: knownShard, backendsUrl: whole ? '' : knownBackends }
+    idKeys: whole ? vault!.outputs.idKeysReference : ''
+    backendsKey: hasSecrets ? vault!.outputs.backendsKeyReference : ''
     notify: {
       enabled: notifies
       url: notifyUrl
-      signingKey: vault.outputs.signingKeyReference
+      signingKey: hasSecrets ? vault!.outputs.signingKeyReference : ''
       hasPreviousKey: notifiesWithPrevious
-      previousSigningKey: vault.outputs.previousSigningKeyReference
+      previousSigningKey: hasSecrets ? vault!.outputs.previousSigningKeyReference : ''
     }
   }
 }
@@ -375,6 +404,7 @@ module alerts 'modules/alerts.bicep' = {
     cosmosAccountId: cosmos.outputs.id
     storageAccountId: storage.outputs.id
     workflowAppId: apps.outputs.workflowId
+    hasBackends: whole
     backendsAppId: apps.outputs.backendsId
   }
 }
@@ -402,7 +432,7 @@ output AUTH_MODE string = authMode
 output WORKFLOW_AUDIENCE string = entra ? 'api://${workflowClientId}' : ''
 output BACKENDS_AUDIENCE string = entra ? 'api://${backendsClientId}' : ''
 output WORKFLOW_IDENTITY_PRINCIPAL_ID string = workflowIdentity.outputs.principalId
-output BACKENDS_IDENTITY_PRINCIPAL_ID string = backendsIdentity.outputs.principalId
+output BACKENDS_IDENTITY_PRINCIPAL_ID string = whole ? backendsIdentity!.outputs.principalId : ''
 output WORKFLOW_APP_NAME string = apps.outputs.workflowName
 output WORKFLOW_URL string = apps.outputs.workflowUrl
 output BACKENDS_APP_NAME string = apps.outputs.backendsName
@@ -413,5 +443,5 @@ output COSMOSDB_ENDPOINT string = cosmos.outputs.endpoint
 output STORAGE_ACCOUNT_NAME string = storage.outputs.name
 output STORAGE_BLOB_ENDPOINT string = storage.outputs.endpoints.blob
 output WORKFLOW_DEPLOYMENT_CONTAINER string = packageContainers.workflow
-output BACKENDS_DEPLOYMENT_CONTAINER string = packageContainers.backends
+output BACKENDS_DEPLOYMENT_CONTAINER string = whole ? packageContainers.backends : ''
 output APPLICATIONINSIGHTS_CONNECTION_STRING string = monitoring.outputs.connectionString

@@ -24,6 +24,9 @@ var everything = scenario{size: "standard", auth: "entra", vnet: true, notify: t
 // plain is the one in which the least is deployed.
 var plain = scenario{size: "small", auth: "keys"}
 
+// stamped is a further shard of another environment.
+var stamped = scenario{size: "standard", auth: "entra", notify: true, otlp: true, developer: true, stamp: true}
+
 // TestChecksCanFail makes each fault in a copy of the files and expects its
 // check to find it, so that no check passes because it looks at nothing.
 func TestChecksCanFail(t *testing.T) {
@@ -34,7 +37,7 @@ func TestChecksCanFail(t *testing.T) {
 			t.Parallel()
 			root := copyOf(t, f.edits)
 			var got []string
-			for _, s := range []scenario{everything, plain} {
+			for _, s := range []scenario{everything, plain, stamped} {
 				got = append(got, problems(root, s, f.check)...)
 				if slices.ContainsFunc(got, func(problem string) bool { return strings.Contains(problem, f.say) }) {
 					return

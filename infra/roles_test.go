@@ -112,6 +112,7 @@ var roleNames = map[string]string{
 	"4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0": "Azure Service Bus Data Receiver",
 	"69a216fc-b8fb-44d8-bc22-1f3c2cd27a39": "Azure Service Bus Data Sender",
 	"b7e6dc6d-f1e8-4753-8033-0f276bb0955b": "Storage Blob Data Owner",
+	"00000000-0000-0000-0000-000000000001": "Cosmos DB Built-in Data Reader",
 	"00000000-0000-0000-0000-000000000002": "Cosmos DB Built-in Data Contributor",
 }
 
@@ -141,6 +142,9 @@ func roles(w *world) []string {
 	}
 	for _, a := range w.sorted() {
 		compare(a.name, w.principal(a), w.needed(a))
+	}
+	if w.scenario.stamp {
+		compare("the front", frontID, w.neededByFront())
 	}
 	if w.scenario.developer {
 		compare("the developer", developerID, w.neededByDeveloper())
@@ -243,6 +247,17 @@ func (w *world) containerScope(name string) string {
 		}
 	}
 	return "the container " + name + ", which is not deployed"
+}
+
+// neededByFront lists what the front of another environment does with a stamp: it
+// sends to the hub, and reads what became of it.
+func (w *world) neededByFront() []string {
+	return []string{
+		"Azure Event Hubs Data Sender on " + w.idOf(hubKind, "requests"),
+		"Metadata reader on " + w.idOf(accountKind, ""),
+		"Cosmos DB Built-in Data Reader on " + w.containerScope("transactions"),
+		"Cosmos DB Built-in Data Reader on " + w.containerScope("requests"),
+	}
 }
 
 // neededByDeveloper lists what debugging against the deployment takes: the data

@@ -20,7 +20,7 @@ import (
 type scenario struct {
 	size, auth         string
 	vnet, notify, otlp bool
-	developer          bool
+	developer, stamp   bool
 	overrides          string // JSON, or "" for none
 }
 
@@ -29,7 +29,7 @@ func (s scenario) String() string {
 	for _, flag := range []struct {
 		on   bool
 		name string
-	}{{s.vnet, "vnet"}, {s.notify, "notify"}, {s.otlp, "otlp"}, {s.developer, "developer"}} {
+	}{{s.vnet, "vnet"}, {s.notify, "notify"}, {s.otlp, "otlp"}, {s.developer, "developer"}, {s.stamp, "stamp"}} {
 		if flag.on {
 			text += "," + flag.name
 		}
@@ -43,7 +43,10 @@ func scenarios() []scenario {
 	for _, size := range []string{"small", "standard", "large"} {
 		for _, auth := range []string{"entra", "keys"} {
 			for bits := range 16 {
-				out = append(out, scenario{size, auth, bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0, ""})
+				out = append(out, scenario{size, auth, bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0, false, ""})
+			}
+			for _, all := range []bool{false, true} { // but a network: TestStampsThatCantBe
+				out = append(out, scenario{size: size, auth: auth, notify: all, otlp: all, developer: all, stamp: true})
 			}
 		}
 	}
@@ -60,6 +63,8 @@ const (
 	backendsKey = "key-of-the-backends"
 	workflowApp = "00000000-0000-4000-8000-00000000000a"
 	backendsApp = "00000000-0000-4000-8000-00000000000b"
+	frontID     = "00000000-0000-4000-8000-00000000000f"
+	backendsURL = "https://func-backends-first.azurewebsites.net"
 )
 
 // environment is azd's environment in this scenario (azd env set NAME VALUE).
@@ -68,7 +73,11 @@ func (s scenario) environment() map[string]string {
 	env := map[string]string{
 		"AZURE_ENV_NAME": "prod", "AZURE_LOCATION": "westeurope", "SIZE": s.size, "AUTH_MODE": s.auth,
 		"VNET_ENABLED": strconv.FormatBool(s.vnet), "OTLP_INGESTION": strconv.FormatBool(s.otlp),
-		"ID_KEYS": idKey,
+	}
+	if s.stamp {
+		env["STAMP"], env["SHARD"], env["FRONT_PRINCIPAL_ID"], env["BACKENDS_URL"] = "work", "2", frontID, backendsURL
+	} else {
+		env["ID_KEYS"] = idKey
 	}
 	if s.auth == "entra" {
 		env["WORKFLOW_AUTH_CLIENT_ID"], env["BACKENDS_AUTH_CLIENT_ID"] = workflowApp, backendsApp
@@ -223,6 +232,15 @@ func TestParametersAreInTheFile(t *testing.T) {
 	}
 	if got, want := slices.Sorted(maps.Keys(file.Parameters)), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
 		t.Errorf("main.parameters.json has %v, main.bicep %v", got, want)
+	}
+}
+
+// TestStampsThatCantBe: what a stamp lacks stops its deployment.
+func TestStampsThatCantBe(t *testing.T) {
+	closed := stamped
+	closed.vnet = true
+	if _, err := load("..", closed); err == nil || !strings.Contains(err.Error(), "set VNET_ENABLED to false") {
+		t.Errorf("a stamp in a network of its own: %v", err)
 	}
 }
 

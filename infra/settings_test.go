@@ -175,13 +175,22 @@ func settingsOfTheScenario(w *world) []string {
 		want(a, "OTEL_TRACES_SAMPLER", "microsoft.fixed_percentage")
 		want(a, "OTEL_TRACES_SAMPLER_ARG", a.settings["TRACE_RATIO"])
 	}
-	host := property(&backends.site, "properties.defaultHostName")
+	host := "https://" + property(&backends.site, "properties.defaultHostName")
+	if w.scenario.stamp {
+		host = backendsURL
+		want(workflow, "SHARD", "2")
+		want(workflow, "ID_KEYS", "") // a secret of who mints and verifies
+	} else {
+		want(workflow, "SHARD", "")
+	}
 	for _, step := range []string{"ACCOUNT", "PACKAGE", "TRANSPORTATION", "DRONE", "DELIVERY"} {
-		want(workflow, "BACKEND_"+step+"_URL", "https://"+host+"/api")
+		want(workflow, "BACKEND_"+step+"_URL", host+"/api")
 	}
 	if w.scenario.auth == "entra" {
 		want(workflow, "AUTH_AUDIENCE", "api://"+workflowApp+","+workflowApp)
-		want(backends, "AUTH_AUDIENCE", "api://"+backendsApp+","+backendsApp)
+		if !w.scenario.stamp {
+			want(backends, "AUTH_AUDIENCE", "api://"+backendsApp+","+backendsApp)
+		}
 		want(workflow, "BACKEND_AUDIENCE", "api://"+backendsApp)
 		want(workflow, "BACKEND_CLIENT_ID", w.clientID(workflow))
 		for _, a := range w.sorted() {

@@ -23,6 +23,9 @@ func defineAuth(*flag.FlagSet) func(context.Context, *hook) error {
 // made: a call that was interrupted goes on with the same ones, and environments
 // of the same name that two people have share nothing.
 func (h *hook) auth(ctx context.Context) error {
+	if h.env.stamp() {
+		return nil // it has those of its front
+	}
 	if !h.env.entra() {
 		return h.say("AUTH_MODE is %s: no app registrations", h.env(envAuthMode))
 	}

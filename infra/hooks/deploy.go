@@ -29,10 +29,14 @@ func (h *hook) deploy(ctx context.Context, limit time.Duration) error {
 	if err != nil {
 		return err
 	}
+	what := "--all"
+	if h.env.stamp() {
+		what = "workflow" // the backends are its front's
+	}
 	start := h.clock.now()
 	for {
 		var said bytes.Buffer
-		err := h.azd(ctx, io.MultiWriter(h.out, &said), "deploy", "--all", "--no-prompt", "-e", environment)
+		err := h.azd(ctx, io.MultiWriter(h.out, &said), "deploy", what, "--no-prompt", "-e", environment)
 		switch {
 		case err == nil:
 			return nil

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -38,6 +40,14 @@ const (
 	envAuthAppName         = "AUTH_APP_NAME" // the beginning of the registrations' names
 	envWorkflowAuthClient  = "WORKFLOW_AUTH_CLIENT_ID"
 	envBackendsAuthClient  = "BACKENDS_AUTH_CLIENT_ID"
+	envStamp               = "STAMP"              // work: a further shard of another environment
+	envShard               = "SHARD"              // its number
+	envFront               = "FRONT"              // the azd environment of the front
+	envFrontPrincipal      = "FRONT_PRINCIPAL_ID" // of the front's identity
+	envFrontURL            = "FRONT_URL"
+	envBackendsURL         = "BACKENDS_URL"
+	envWorkflowURL         = "WORKFLOW_URL"
+	envWorkflowAudience    = "WORKFLOW_AUDIENCE"
 	authModeEntra          = "entra"
 	defaultWaitLimit       = 10 * time.Minute
 	defaultCosmosContainer = "transactions"
@@ -80,6 +90,26 @@ func (e environment) name() (string, error) {
 func (e environment) entra() bool {
 	mode := e(envAuthMode)
 	return mode == "" || mode == authModeEntra
+}
+
+// stamp reports whether this is a further shard of another environment.
+func (e environment) stamp() bool { return e(envStamp) != "" }
+
+// azdEnvValues returns the variables of another of azd's environments.
+func azdEnvValues(ctx context.Context, name string) (map[string]string, error) {
+	out, err := exec.CommandContext(ctx, "azd", "env", "get-values", "-e", name, "--output", "json").Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(failed.Stderr))
+	}
+	values := map[string]string{}
+	if err == nil {
+		err = json.Unmarshal(out, &values)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("azd env get-values -e %s: %w", name, err)
+	}
+	return values, nil
 }
 
 // azdEnvSet sets a variable of the environment that azd has selected. azd reads

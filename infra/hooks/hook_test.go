@@ -59,6 +59,9 @@ func newWorld(t *testing.T, vars map[string]string, handler http.Handler) *world
 			},
 		},
 		credential: func(string) (azcore.TokenCredential, error) { return signedIn{}, nil },
+		envValues: func(_ context.Context, name string) (map[string]string, error) {
+			return nil, fmt.Errorf("environment %s does not exist", name)
+		},
 		setEnv: func(_ context.Context, name, value string) error {
 			w.vars[name] = value
 			w.set = append(w.set, name)

@@ -13,8 +13,11 @@ func defineKeys(*flag.FlagSet) func(context.Context, *hook) error {
 }
 
 // keys makes the keys that azd's environment hasn't, and that the deployment puts
-// into the vault.
+// into the vault. A stamp has none of its own.
 func (h *hook) keys(ctx context.Context) error {
+	if h.env.stamp() {
+		return nil // the front mints and verifies ids, and the backends are its
+	}
 	if err := h.idKeys(ctx); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Command hooks does what azd can't do around a deployment. azure.yaml calls
-// it: keys and auth before provisioning, then wait, grant and settings; hostkey
-// after a deployment; deploy at the end of azd up.
+// it: join, keys and auth before provisioning, then wait, grant, settings and
+// shard; hostkey after a deployment; deploy at the end of azd up.
 //
 // The environment that azd gives its hooks holds everything it needs: the
 // outputs of infra/main.bicep and the values of "azd env set" (Microsoft Learn,
@@ -51,6 +51,8 @@ type hook struct {
 	managerURL string
 	// setEnv sets a variable of azd's environment.
 	setEnv func(ctx context.Context, name, value string) error
+	// envValues returns the variables of another environment.
+	envValues func(ctx context.Context, name string) (map[string]string, error)
 	// azd runs azd and writes what it says to out.
 	azd func(ctx context.Context, out io.Writer, args ...string) error
 	// suffix makes a name that nobody else has, key a function key.
@@ -66,6 +68,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"join", "with STAMP work: take over from the environment FRONT what a stamp shares with it", defineJoin},
 		{"keys", "make the key that signs minted ids, and with AUTH_MODE keys the backends' function key, unless they are set", defineKeys},
 		{"auth", "make the two app registrations, if the app checks Entra ID tokens and none are named", defineAuth},
 		{"wait", "wait until the new role assignments work", defineWait},
@@ -73,6 +76,7 @@ func commands() []command {
 		{"deploy", "run azd deploy --all, and retry while the upload is refused because a role doesn't work yet", defineDeploy},
 		{"hostkey", "with AUTH_MODE keys: give the backends the function key that the workflow sends", defineHostKey},
 		{"settings", "write .azure/<environment>/local.settings.json, to run here against the cloud", defineSettings},
+		{"shard", "with STAMP work: say the command that adds the shard to the map", defineShard},
 	}
 }
 
@@ -91,7 +95,7 @@ func main() {
 	}
 	h := &hook{
 		out: os.Stdout, env: os.Getenv, project: project, clock: systemClock(),
-		credential: deployer, graphURL: graphURL, managerURL: managerURL, setEnv: azdEnvSet, azd: azd, suffix: randomSuffix, key: randomKey,
+		credential: deployer, graphURL: graphURL, managerURL: managerURL, setEnv: azdEnvSet, envValues: azdEnvValues, azd: azd, suffix: randomSuffix, key: randomKey,
 	}
 	os.Exit(run(ctx, h, os.Args[1:], os.Stderr))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,15 +37,23 @@ type probe struct {
 // Cosmos DB itself and not by Azure Resource Manager. They are tried as who
 // deploys; what uploads is the apps' identities, whose assignments are looked up.
 func (h *hook) probes() ([]probe, error) {
-	values, err := h.env.need(envTenant, envBlobs, envWorkflowContainer, envBackendsContainer, envCosmosDB,
-		envSubscription, envResourceGroup, envStorageAccount, envWorkflowPrincipal, envBackendsPrincipal)
+	apps := []probed{{"workflow's", envWorkflowPrincipal, envWorkflowContainer}}
+	if !h.env.stamp() {
+		apps = append(apps, probed{"backends'", envBackendsPrincipal, envBackendsContainer})
+	}
+	needed := []string{envTenant, envBlobs, envCosmosDB, envSubscription, envResourceGroup, envStorageAccount}
+	for _, app := range apps {
+		needed = append(needed, app.principal, app.container)
+	}
+	values, err := h.env.need(needed...)
 	if err != nil {
 		return nil, err
 	}
-	database, err := h.database()
+	file, err := h.projectSettings("COSMOSDB_DATABASE")
 	if err != nil {
 		return nil, err
 	}
+	database := file["COSMOSDB_DATABASE"]
 	cred, err := h.credential(values[envTenant])
 	if err != nil {
 		return nil, err
@@ -61,14 +70,17 @@ func (h *hook) probes() ([]probe, error) {
 		return nil, err
 	}
 	storage := groupPath(values) + "/providers/Microsoft.Storage/storageAccounts/" + url.PathEscape(values[envStorageAccount])
-	return []probe{
-		{"storage role of the workflow's identity", assignmentProbe(manager, storage, values[envWorkflowPrincipal])},
-		{"storage role of the backends' identity", assignmentProbe(manager, storage, values[envBackendsPrincipal])},
-		{"blobs of " + values[envWorkflowContainer], blobProbe(blobs, values[envWorkflowContainer])},
-		{"blobs of " + values[envBackendsContainer], blobProbe(blobs, values[envBackendsContainer])},
-		{"documents of " + database, documentProbe(documents, database)},
-	}, nil
+	var assignments, uploads []probe
+	for _, app := range apps {
+		assignments = append(assignments, probe{"storage role of the " + app.whose + " identity", assignmentProbe(manager, storage, values[app.principal])})
+		uploads = append(uploads, probe{"blobs of " + values[app.container], blobProbe(blobs, values[app.container])})
+	}
+	return slices.Concat(assignments, uploads, []probe{{"documents of " + database, documentProbe(documents, database)}}), nil
 }
+
+// probed is an app that is to be deployed, with the variables that name its identity
+// and the container of its package.
+type probed struct{ whose, principal, container string }
 
 // assignmentProbe looks for the assignment of blobDataOwner to an identity (REST
 // operation Role Assignments - List For Scope).

@@ -72,17 +72,20 @@ func ofConnection(name string) bool {
 	return false
 }
 
-// database returns the name of the database, which is no output of the
-// deployment, since the app has it by default.
-func (h *hook) database() (string, error) {
+// projectSettings returns settings of the project's own file that must all be set:
+// names of entities are no outputs of the deployment, since the app has them by
+// default.
+func (h *hook) projectSettings(names ...string) (map[string]string, error) {
 	file, err := readSettings(filepath.Join(h.project, settingsFile))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if name := file.Values["COSMOSDB_DATABASE"]; name != "" {
-		return name, nil
+	for _, name := range names {
+		if file.Values[name] == "" {
+			return nil, fmt.Errorf("%s sets no %s", settingsFile, name)
+		}
 	}
-	return "", fmt.Errorf("%s sets no COSMOSDB_DATABASE", settingsFile)
+	return file.Values, nil
 }
 
 func readSettings(path string) (localSettings, error) {

@@ -26,6 +26,8 @@ param queueNames array
 param cosmosAccountId string
 param storageAccountId string
 param workflowAppId string
+@description('False: they are in another environment.')
+param hasBackends bool
 param backendsAppId string
 
 var runbook = 'docs/operations.md#'
@@ -59,7 +61,7 @@ resource operators 'Microsoft.Insights/actionGroups@2023-01-01' = {
 }
 
 resource metricAlerts 'Microsoft.Insights/metricAlerts@2018-03-01' = [
-  for rule in metricRules: {
+  for rule in filter(metricRules, r => hasBackends || r.of != 'backends'): {
     name: 'alert-${rule.key}-${rule.of}-${namePrefix}'
     location: 'global'
     tags: tags

@@ -1,5 +1,5 @@
-// The two apps: one package, which functions of it run where, and the settings
-// of each. docs/settings.md says what the handler makes of them.
+// The two apps, and of a stamp the one: one package, which functions of it run
+// where, and the settings of each. docs/settings.md says what the handler makes of them.
 
 import { size } from '../sizes.bicep'
 
@@ -20,6 +20,8 @@ param applicationInsightsConnectionString string
 @description('OTLP endpoints for the handler\'s telemetry.')
 param otlp { enabled: bool, tracesUrl: string, metricsUrl: string }
 param entities entityNames
+@description('The shard, and where the backends are, if not here.')
+param stamp { shard: int, backendsUrl: string }
 @description('The keys that sign minted ids, as a Key Vault reference.')
 param idKeys string
 @description('The function key of the backends for authMode keys, as a Key Vault reference.')
@@ -56,7 +58,10 @@ type entityNames = {
 
 var business = loadJsonContent('../business.json')
 // Live and Ready are in both.
-var workflowFunctions = business.functions.workflow
+// Requests come to the front; operators ask each shard's app.
+var whole = empty(stamp.backendsUrl)
+var frontFunctions = ['Ingest', 'Progress']
+var workflowFunctions = filter(business.functions.workflow, name => whole || !contains(frontFunctions, name))
 var backendsFunctions = business.functions.backends
 
 var entra = auth.mode == 'entra'
@@ -95,7 +100,7 @@ var commonSettings = union({
   TRACE_RATIO: sizing.traceRatio // the handler's
 }, entra ? { AUTH_ISSUER: auth.issuer } : {}, otlpSettings)
 
-module backends 'functionapp.bicep' = {
+module backends 'functionapp.bicep' = if (whole) {
   name: 'backends'
   params: {
     location: location
@@ -128,7 +133,8 @@ module backends 'functionapp.bicep' = {
   }
 }
 
-var backendsApi = '${backends.outputs.url}/api'
+var backendsBase = whole ? backends!.outputs.url : stamp.backendsUrl
+var backendsApi = '${backendsBase}/api'
 var backendSettings = entra ? {
   AUTH_AUDIENCE: join(workflowAudiences, ',')
   AUTH_ACCOUNT_CLAIM: auth.accountClaim
@@ -156,19 +162,18 @@ module workflow 'functionapp.bicep' = {
     serviceName: 'workflow'
     appName: 'func-workflow-${token}'
     planName: 'plan-workflow-${token}'
-    size: sizing.workflow
+    size: whole ? sizing.workflow : union(sizing.workflow, { alwaysReady: filter(sizing.workflow.alwaysReady, group => group.name != 'http') })
     zoneRedundant: sizing.zoneRedundant
     updateStrategy: sizing.updateStrategy
     identityId: identities.workflow.id
     identityClientId: identities.workflow.clientId
-    disabledFunctions: filter(backendsFunctions, name => !contains(workflowFunctions, name))
+    disabledFunctions: filter(union(backendsFunctions, business.functions.workflow), name => !contains(workflowFunctions, name))
     packageContainer: packageContainers.workflow
     storage: storage
     applicationInsightsConnectionString: applicationInsightsConnectionString
     subnetId: subnetIds.workflow
     auth: { enabled: entra, issuer: auth.issuer, clientId: auth.workflowClientId, audiences: workflowAudiences }
-    settings: union(commonSettings, {
-      ID_KEYS: idKeys
+    settings: union(commonSettings, whole ? { ID_KEYS: idKeys } : { SHARD: string(stamp.shard) }, {
       CosmosDB__clientId: identities.workflow.clientId
       EventHubs__fullyQualifiedNamespace: entities.eventHubsNamespace
       EventHubs__credential: 'managedidentity'
@@ -186,6 +191,6 @@ module workflow 'functionapp.bicep' = {
 output workflowId string = workflow.outputs.id
 output workflowName string = workflow.outputs.name
 output workflowUrl string = workflow.outputs.url
-output backendsId string = backends.outputs.id
-output backendsName string = backends.outputs.name
-output backendsUrl string = backends.outputs.url
+output backendsId string = whole ? backends!.outputs.id : ''
+output backendsName string = whole ? backends!.outputs.name : ''
+output backendsUrl string = backendsBase

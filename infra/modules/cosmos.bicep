@@ -16,6 +16,8 @@ param zoneRedundant bool
 @description('False: private endpoints only.')
 param publicAccess bool
 param databaseName string
+@description('Who uses this account, by the names of principalIds: the containers of an app that does not are not here. front only reads.')
+param users string[]
 @description('The identities by the app whose containers they use.')
 param principalIds appPrincipals
 @description('A person who may read and write all containers, for debugging; empty: nobody.')
@@ -24,15 +26,18 @@ param developerId string
 type appPrincipals = {
   workflow: string
   backends: string
+  front: string
 }
 
 // What the code uses: go run ./infra/local generate writes the file. ttl: 0 is for
 // ever, -1 by the document's own, which counts in place of any other, too.
 // indexed are the paths that our queries filter by, besides id and partition
 // key; each path more makes each write dearer.
-var containers = loadJsonContent('../business.json').containers
+var containers = filter(loadJsonContent('../business.json').containers, c => contains(users, c.app))
+var frontReads = contains(users, 'front') ? ['transactions', 'requests'] : [] // operations outside a transaction are in requests
 
-// Cosmos DB Built-in Data Contributor.
+// Cosmos DB Built-in Data Reader and Data Contributor.
+var dataReader = '${account.id}/sqlRoleDefinitions/00000000-0000-0000-0000-000000000001'
 var dataContributor = '${account.id}/sqlRoleDefinitions/00000000-0000-0000-0000-000000000002'
 
 resource account 'Microsoft.DocumentDB/databaseAccounts@2024-11-15' = {
@@ -114,15 +119,27 @@ resource containerAccess 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignmen
 }]
 
 @batchSize(1)
-resource metadataAccess 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2024-11-15' = [for app in ['workflow', 'backends']: {
+resource metadataAccess 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2024-11-15' = [for who in users: {
   parent: account
-  name: guid(account.id, 'metadata', principalIds[app])
+  name: guid(account.id, 'metadata', principalIds[who])
   properties: {
-    principalId: principalIds[app]
+    principalId: principalIds[who]
     roleDefinitionId: metadataReader.id
     scope: account.id
   }
   dependsOn: [containerAccess]
+}]
+
+@batchSize(1)
+resource frontAccess 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2024-11-15' = [for name in frontReads: {
+  parent: account
+  name: guid(account.id, name, principalIds.front)
+  properties: {
+    principalId: principalIds.front
+    roleDefinitionId: dataReader
+    scope: '${account.id}/dbs/${database.name}/colls/${name}'
+  }
+  dependsOn: [metadataAccess]
 }]
 
 resource developerAccess 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2024-11-15' = if (!empty(developerId)) {
@@ -133,7 +150,7 @@ resource developerAccess 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignmen
     roleDefinitionId: dataContributor
     scope: account.id
   }
-  dependsOn: [metadataAccess]
+  dependsOn: [metadataAccess, frontAccess]
 }
 
 output id string = account.id

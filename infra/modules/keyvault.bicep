@@ -10,6 +10,8 @@
 param name string
 param location string
 param tags object
+@description('Whether ids are minted here.')
+param hasIdKeys bool
 @secure()
 param idKeys string
 @description('Whether notices are sent, which are signed.')
@@ -45,7 +47,7 @@ resource vault 'Microsoft.KeyVault/vaults@2023-07-01' = {
   }
 }
 
-module ids 'secret.bicep' = {
+module ids 'secret.bicep' = if (hasIdKeys) {
   name: 'id-keys'
   params: { vaultName: vault.name, name: 'id-keys', value: idKeys, readerId: readerId }
 }
@@ -66,6 +68,6 @@ module backends 'secret.bicep' = if (hasBackendsKey) {
 }
 
 output backendsKeyReference string = hasBackendsKey ? backends!.outputs.reference : ''
-output idKeysReference string = ids.outputs.reference
+output idKeysReference string = hasIdKeys ? ids!.outputs.reference : ''
 output signingKeyReference string = hasSigningKey ? signing!.outputs.reference : ''
 output previousSigningKeyReference string = hasPreviousKey ? previous!.outputs.reference : ''
