@@ -22,27 +22,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
-	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
-
-// listing lists what the store in memory has, in one page.
-type listing struct{ store *workflowtest.Store }
-
-func (l listing) ByState(_ context.Context, state workflow.State, _ string) ([]operate.Summary, string, error) {
-	if _, err := l.store.Gate.Ask("list transactions"); err != nil {
-		return nil, "", err
-	}
-	var page []operate.Summary
-	for _, p := range l.store.All() {
-		if p.State == state {
-			page = append(page, operate.Summary{
-				ID: p.ID, State: p.State, Cause: p.Cause, Reason: p.Reason, Revision: p.Revision,
-				ChangedAt: workflow.At(time.Now()), AcceptedAt: p.AcceptedAt, WakeAt: p.WakeAt,
-			})
-		}
-	}
-	return page, "", nil
-}
 
 const (
 	actBody  = `{"by":"ada","why":"the Drone scheduler is repaired"}`
@@ -119,8 +99,12 @@ func TestOperatorRetriesAStuckTransaction(t *testing.T) {
 	if len(listed.Items) != 1 || listed.Items[0].ID != s.id || !strings.Contains(listed.Items[0].Reason, "it is on its way") {
 		t.Errorf("listed %+v", listed)
 	}
-	if running := ask[listPage[operate.Summary]](w, 200, "GET", "/transactions?state=Running", ""); len(running.Items) > 0 {
-		t.Errorf("running: %+v", running)
+	for query, want := range map[string]int{
+		"state=Running": 0, "state=open&step=package&cause=forbidden": 1, "state=open&step=drone": 0, "search=package-1": 1, "search=" + s.id: 1, "search=package": 0,
+	} {
+		if found := ask[listPage[operate.Summary]](w, 200, "GET", "/transactions?"+query, ""); len(found.Items) != want {
+			t.Errorf("%s: %+v, want %d", query, found, want)
+		}
 	}
 	story := ask[operate.Story](w, 200, "GET", "/transactions/"+s.id, "")
 	if len(story.Remaining) != 1 || story.Remaining[0].Backend != "package" || story.Remaining[0].Path != "packages/package-1" ||
@@ -266,6 +250,11 @@ func operationsExchanges(t *testing.T, c *contract) {
 		exchange{"stuck ones", "GET", list, "", nil, 200, false},
 		exchange{"stuck ones by name", "GET", list + "?state=Stuck", "", nil, 200, false},
 		exchange{"an odd state", "GET", list + "?state=Lost", "", nil, 400, false},
+		exchange{"all of a caller", "GET", list + "?caller=ann&state=any", "", nil, 200, false},
+		exchange{"a filter of all kinds", "GET", list + "?state=open&step=package&cause=forbidden&from=2026-01-01T00:00:00Z&until=2099-01-01T00:00:00Z", "", nil, 200, false},
+		exchange{"an odd filter", "GET", list + "?state=open&step=boat", "", nil, 400, true},
+		exchange{"search", "GET", list + "?search=package-1", "", nil, 200, false},
+		exchange{"search in a state", "GET", list + "?search=package-1&state=any", "", nil, 400, true},
 		exchange{"story", "GET", transaction, "", nil, 200, false},
 		exchange{"story of nobody", "GET", unknown, "", nil, 404, true},
 		exchange{"story of an odd id", "GET", list + "/a%20b", "", nil, 404, false},

@@ -88,7 +88,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 		Runner: newRunner(s, run), Lost: p.signals.Metrics.Lost, Now: p.now, Logger: logger,
 	})
 	out.operate = operate.New(operate.Config{
-		Engine: run, Listing: p.listing, Quarantine: p.quarantine, Hub: out.relay, Shards: out.shards, Where: known.Where, Logger: logger,
+		Engine: run, Listing: p.listing, Key: b.Key, Quarantine: p.quarantine, Hub: out.relay, Shards: out.shards, Where: known.Where, Logger: logger,
 	})
 	return out, nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/operate/operatetest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
 	"github.com/fabrikam/drone-delivery/shared/record/recordtest"
@@ -136,7 +137,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 	w.settings = s
 	w.ports = ports{
 		stores: stores{
-			transactions: w.transactions, listing: listing{w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints, maps: &shardMaps{down: &w.down},
+			transactions: w.transactions, listing: operatetest.Listing{Store: w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints, maps: &shardMaps{down: &w.down},
 			documents: w.container,
 		},
 		producer: w.producer, reader: w.producer, triggers: w.producer, sender: w.queue, backends: outside.backends, signals: signals, now: w.now,

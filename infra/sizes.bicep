@@ -6,7 +6,7 @@
 // container, in request units (a read twice, since consistency is Strong: 1 for 1 KB,
 // 1.3 for 4 KB; 5.5 to create 1 KB, 7 to create 4 KB, twice that to replace; half of
 // one for an indexed path), and then to delete it at the end of its lifetime:
-//   transactions  create 7.1, replace 14.1, and a client's GET 2.6   23.8 + 7.1 = 30.9
+//   transactions  create 8.1, replace 16.1, and a client's GET 2.6   26.8 + 8.1 = 34.9
 //   requests      create 5.5, if the client gives the id or a key     5.5 + 5.5 = 11
 //   checkpoints   replace 11 per batch of Relay's; of 10 events and more          1.1
 //   accounts      read                                                            2
@@ -15,7 +15,7 @@
 //   deliveries    create                                              6.1 + 6.1 = 12.2
 //   assignments   create 5.6, replace 11.1                           16.7 + 5.6 = 22.3
 //   drones        query of a page 6, replace 12 (two indexed paths)              18
-// together 84.7 + 35.8 = 120.5, of which 77.5 are the sample backends'.
+// together 87.7 + 36.8 = 124.5, of which 77.5 are the sample backends'.
 //
 // A container with autoscale also needs a maximum of 10 RU/s for each GB that it
 // holds. A document has, with its index, some KB: transactions 4, deliveries 1.5,
@@ -93,7 +93,7 @@ var sizes = {
       maxMegabytes: 5120 // the largest: 5 GB / (50/s x 1.7 KB) = 16 hours without Schedule; then the hub holds on
     }
     cosmos: {
-      serverless: true // up to 5000 RU/s per container, more with its partitions: 50/s x 30.9 = 1545
+      serverless: true // up to 5000 RU/s per container, more with its partitions: 50/s x 34.9 = 1745
       throughput: {}
     }
     lifetimes: { documentDays: 30, queueDays: 14, pickupDays: 30 } // 1.5 TB in all
@@ -135,7 +135,7 @@ var sizes = {
     cosmos: {
       serverless: false
       throughput: { // 10 000/s x the above, with a tenth to spare; or the GB x 10
-        transactions: 560000 // 10 000/s x 4 KB x 16 days = 55 TB: 553 000; 340 000 for the units
+        transactions: 560000 // 10 000/s x 4 KB x 16 days = 55 TB: 553 000; 384 000 for the units
         requests: 121000 // 6.5 TB: 65 000
         quarantine: 4000 // nothing in health; it may be throttled, and the messages come again
         checkpoints: 12000

@@ -32,6 +32,11 @@ type Business struct {
 	// the settings or on the time are for clients alone: for what was accepted before, v
 	// is nil, and there are none.
 	Parse func(body []byte, v Values, now time.Time) (Request, error)
+	// Key is the field of the canonical request by which people know a transaction
+	// besides its id, with dots between its parts, such as packageInfo.packageId.
+	// Operators search by it, so it has an index, which makes each write of a
+	// transaction dearer. "" for none.
+	Key string
 	// ParseChange reads the body of a reschedule in the same way, and returns its
 	// canonical form. Nil if requests can't be changed.
 	ParseChange func(body []byte, v Values, now time.Time) (json.RawMessage, error)

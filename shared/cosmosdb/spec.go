@@ -1,6 +1,10 @@
 package cosmosdb
 
-import "github.com/fabrikam/drone-delivery/shared/business"
+import (
+	"slices"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
+)
 
 // The system's own containers.
 const (
@@ -30,8 +34,12 @@ const thirtyDays = 30 * 24 * 60 * 60
 // Containers returns all containers: the system's own and those of its business.
 // Whoever makes the database (infra/main.bicep, the local runtime) is held to it.
 func Containers(b business.Business) []ContainerSpec {
+	indexed := []string{"caller", "outbox.at", "state", "wakeAt"}
+	if b.Key != "" {
+		indexed = slices.Insert(indexed, 2, "request."+b.Key)
+	}
 	all := []ContainerSpec{
-		{TransactionsContainer, "/id", -1, []string{"outbox.at", "state", "wakeAt"}},
+		{TransactionsContainer, "/id", -1, indexed},
 		{RequestsContainer, "/id", thirtyDays, nil},
 		{QuarantineContainer, "/source", thirtyDays, []string{"reason", "state", "transactionId"}},
 		{CheckpointsContainer, "/id", 0, nil},

@@ -11,7 +11,7 @@ import (
 func Business() business.Business {
 	return business.Business{
 		Name: "drone-delivery", Resource: "deliveryrequests",
-		Workflow: Steps(), Parse: parseRequest, ParseChange: parseChange,
+		Workflow: Steps(), Parse: parseRequest, ParseChange: parseChange, Key: "packageInfo.packageId",
 		Backends: backends(), Views: views(), Settings: settings(), Rules: rules,
 		Ahead: func(v business.Values) time.Duration { return v.Span(pickupHorizon) },
 	}

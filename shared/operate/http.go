@@ -18,7 +18,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/shard"
-	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Path is where the operators' paths begin.
@@ -84,14 +83,18 @@ func principal(r *http.Request) string {
 
 func (s *Service) listTransactions(r *http.Request) ([]Summary, string, error) {
 	query := r.URL.Query()
-	state := workflow.Stuck
-	if query.Has("state") {
-		state = workflow.State(query.Get("state"))
+	search, err := ReadSearch(query)
+	if err != nil {
+		return nil, "", err
 	}
-	if !slices.Contains(workflow.States, state) {
-		return nil, "", problem.OneOf("state", workflow.States)
+	if search != "" {
+		return s.Search(r.Context(), search, query.Get("continuation"))
 	}
-	return s.List(r.Context(), state, query.Get("continuation"))
+	filter, err := s.ReadFilter(query)
+	if err != nil {
+		return nil, "", err
+	}
+	return s.List(r.Context(), filter, query.Get("continuation"))
 }
 
 func (s *Service) tellStory(r *http.Request) (Story, error) {

@@ -11,19 +11,37 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Listing finds transactions by their state.
-type Listing interface {
-	// ByState returns a page of the transactions in a state, in no order, and
-	// the continuation of the next page ("" after the last). A page may be
-	// empty and still have a continuation. Invalid for a continuation that no
-	// page gave. Overdue is not set.
-	ByState(ctx context.Context, state workflow.State, continuation string) (page []Summary, next string, err error)
+// Where is what the indexes of the transactions find. What is zero says nothing.
+type Where struct {
+	States []workflow.State // in one of these
+	Caller string
+	// WrittenSince is when they were last written, or later, to the second.
+	WrittenSince time.Time
+	// Key is a field of the request, with dots between its parts, that has Value.
+	Key, Value string
 }
 
-// Config is what a Service needs. All fields are required.
+// Listed is a stored transaction as far as a list needs it: without its request, its
+// operations, its notices and its lease.
+type Listed struct {
+	workflow.Progress
+	ChangedAt workflow.Instant // when it was last written, to the second
+}
+
+// Listing finds transactions.
+type Listing interface {
+	// Find returns a page of the transactions that have all that where says, in no
+	// order, and the continuation of the next page ("" after the last), which is for the
+	// same where. A page may be empty and still have a continuation. Invalid for a
+	// continuation that no page gave.
+	Find(ctx context.Context, where Where, continuation string) (page []Listed, next string, err error)
+}
+
+// Config is what a Service needs. All fields but Key are required.
 type Config struct {
 	Engine     *engine.Engine // whose transactions they are
 	Listing    Listing        // of the transactions
+	Key        string         // see business.Business; "" for none
 	Quarantine quarantine.Store
 	Hub        Hub    // of the endpoints
 	Shards     Shards // of the endpoints

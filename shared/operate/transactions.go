@@ -11,44 +11,6 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
-// Summary is a transaction in a list.
-type Summary struct {
-	ID       string         `json:"id"`
-	State    workflow.State `json:"state"`
-	Cause    workflow.Cause `json:"cause,omitempty"`
-	Reason   string         `json:"reason,omitempty"`
-	Revision int            `json:"revision"`
-	// ChangedAt is when the document was last written, to the second.
-	ChangedAt   workflow.Instant `json:"changedAt,omitzero"`
-	AcceptedAt  workflow.Instant `json:"acceptedAt,omitzero"`
-	EndedAt     workflow.Instant `json:"endedAt,omitzero"`
-	WakeAt      workflow.Instant `json:"wakeAt,omitzero"`
-	DeadLetters int              `json:"deadLetters,omitempty"`
-	// Overdue is set for one whose wake nobody has answered for so long that
-	// Sweep should have come to it.
-	Overdue bool `json:"overdue"`
-}
-
-// overdueAfter is longer than Sweep needs to find an overdue wake.
-const overdueAfter = 2 * time.Minute
-
-func overdue(wakeAt workflow.Instant, now time.Time) bool {
-	return !wakeAt.IsZero() && now.Sub(wakeAt.Time) > overdueAfter
-}
-
-// List returns a page of the transactions in a state, in the manner of Listing.
-func (s *Service) List(ctx context.Context, state workflow.State, continuation string) ([]Summary, string, error) {
-	page, next, err := s.c.Listing.ByState(ctx, state, continuation)
-	if err != nil {
-		return nil, "", fmt.Errorf("list transactions in state %s: %w", state, err)
-	}
-	now := s.now()
-	for i := range page {
-		page[i].Overdue = overdue(page[i].WakeAt, now)
-	}
-	return page, next, nil
-}
-
 // Acted is what has become of a transaction by an act.
 type Acted struct {
 	ID    string         `json:"id"`

@@ -351,34 +351,3 @@ func TestNewerSchemaIsLeftAlone(t *testing.T) {
 		}
 	})
 }
-
-func TestList(t *testing.T) {
-	w := newWorld(t)
-	w.stuck()
-	now := w.Clock.Now()
-	for id, at := range map[string]time.Time{"late": now.Add(-3 * time.Minute), "due": now.Add(-time.Minute), "coming": now.Add(time.Hour)} {
-		p := &workflow.Progress{ID: id, State: workflow.Running, WakeAt: workflow.At(at)}
-		if _, err := w.Store.Create(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	late := map[string]bool{}
-	for next := ""; ; {
-		page, after, err := w.operate.List(t.Context(), workflow.Running, next)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range page {
-			late[s.ID] = s.Overdue
-		}
-		if next = after; next == "" {
-			break
-		}
-	}
-	if diff := cmp.Diff(map[string]bool{"late": true, "due": false, "coming": false}, late); diff != "" {
-		t.Errorf("running, and overdue (-want +got):\n%s", diff)
-	}
-	if _, _, err := w.operate.List(t.Context(), workflow.Running, "of nobody"); !failure.Is(err, failure.Invalid) {
-		t.Errorf("%v, want invalid", err)
-	}
-}

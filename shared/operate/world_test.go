@@ -8,8 +8,8 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
-	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/operate/operatetest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -30,7 +30,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{World: enginetest.New(t, workflowtest.Trip(), 1, nil), t: t}
 	w.entries = quarantinetest.NewMemory(w.Gate)
 	w.operate = operate.New(operate.Config{
-		Engine: w.Engine, Listing: listing{w.Store}, Quarantine: w.entries, Logger: slog.New(slog.DiscardHandler),
+		Engine: w.Engine, Listing: operatetest.Listing{Store: w.Store}, Key: "city", Quarantine: w.entries, Logger: slog.New(slog.DiscardHandler),
 	})
 	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if w.refused && req.Undo && req.Call.Backend == "hotel" {
@@ -39,26 +39,6 @@ func newWorld(t *testing.T) *world {
 		return nil
 	}
 	return w
-}
-
-// listing lists what a store in memory has, in one page behind an empty one.
-type listing struct{ store *workflowtest.Store }
-
-func (l listing) ByState(_ context.Context, state workflow.State, continuation string) ([]operate.Summary, string, error) {
-	switch continuation {
-	case "":
-		return nil, "more", nil
-	case "more":
-	default:
-		return nil, "", failure.New(failure.Invalid, "page", continuation, nil)
-	}
-	var page []operate.Summary
-	for _, p := range l.store.All() {
-		if p.State == state {
-			page = append(page, operate.Summary{ID: p.ID, State: p.State, WakeAt: p.WakeAt})
-		}
-	}
-	return page, "", nil
 }
 
 var ada = operate.Actor{By: "ada", Why: "the hotel is back"}

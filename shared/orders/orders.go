@@ -19,7 +19,7 @@ import (
 func Business() business.Business {
 	return business.Business{
 		Name: "online-orders", Resource: "orders",
-		Workflow: steps(), Parse: parse, ParseChange: parseChange,
+		Workflow: steps(), Parse: parse, ParseChange: parseChange, Key: "mail",
 		Backends: []business.Backend{
 			stock.Backend(StepStock), payment.Backend(StepPayment), shipment.Backend(StepShipment), mail.Backend(StepMail),
 		},

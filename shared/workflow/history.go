@@ -23,7 +23,7 @@ const MaxHistory = 100
 // has last had it tried again; zero if nothing is being undone.
 func (p *Progress) UndoingSince() Instant {
 	for _, e := range slices.Backward(p.History) {
-		if p.State == Compensating && e.State == Compensating {
+		if p.State == Compensating && e.State == Compensating && e.Transition != TransitionHasten {
 			return e.At
 		}
 	}

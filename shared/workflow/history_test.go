@@ -21,6 +21,7 @@ func TestEveryEventIsInTheHistory(t *testing.T) {
 	reasons := map[workflow.Transition]string{
 		workflow.TransitionReject: "no", workflow.TransitionCompensate: "no", workflow.TransitionStick: "no", workflow.TransitionExtend: "late", workflow.TransitionResume: "too late",
 		workflow.TransitionRetryUndo: "the service is back", workflow.TransitionRetryRun: "the service is back", workflow.TransitionGiveUp: "done by hand",
+		workflow.TransitionHasten: "the service is back",
 	}
 	tables := maps.Clone(allowed)
 	tables[workflow.TransitionRetryRun] = allowedUndisturbed[workflow.TransitionRetryRun]
@@ -36,7 +37,8 @@ func TestEveryEventIsInTheHistory(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := workflow.StateChange{At: workflow.At(workflowtest.Start), Transition: transition, State: to, Reason: reasons[transition]}
-				if transition == workflow.TransitionRetryUndo || transition == workflow.TransitionRetryRun || transition == workflow.TransitionGiveUp {
+				switch transition {
+				case workflow.TransitionRetryUndo, workflow.TransitionRetryRun, workflow.TransitionGiveUp, workflow.TransitionHasten:
 					want.By = "ada"
 				}
 				if diff := cmp.Diff([]workflow.StateChange{want}, p.History); diff != "" {

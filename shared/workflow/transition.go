@@ -22,6 +22,7 @@ import (
 //	RetryUndo   Stuck, with a cause           → Compensating
 //	RetryRun    Stuck, without a cause        → Accepted, Running
 //	GiveUp      Stuck                         → GivenUp
+//	Hasten      Accepted, Running, Compensating → the same
 //
 // Some of them go beyond the first sketch of the states. A reschedule takes a
 // Completed transaction back to Running (Change), since its steps are called
@@ -47,6 +48,7 @@ const (
 	TransitionRetryUndo  Transition = "RetryUndo"
 	TransitionRetryRun   Transition = "RetryRun"
 	TransitionGiveUp     Transition = "GiveUp"
+	TransitionHasten     Transition = "Hasten"
 )
 
 // TransitionError is returned by a transition that the state does not allow.
@@ -265,6 +267,23 @@ func (p *Progress) GiveUp(by, note string, now time.Time, l Limits) error {
 		}
 	}
 	p.end(now, l)
+	return nil
+}
+
+// Hasten is an operator's "now" for what goes on by itself, but later: what waits
+// for its next attempt is due at once. The state stays, and so do the counters: if
+// nothing is mended, it waits again as long as it would have. The caller raises the
+// wake, and must not call it while a runner holds the lease, who owns the steps.
+func (p *Progress) Hasten(by, why string, now time.Time) error {
+	if err := p.move(TransitionHasten, p.State, Accepted, Running, Compensating); err != nil {
+		return err
+	}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; now.Before(s.NotBefore.Time) {
+			s.NotBefore = At(now) // zero would say that an undo is on its way
+		}
+	}
+	p.note(TransitionHasten, by, why, now)
 	return nil
 }
 

@@ -31,6 +31,9 @@ var allowed = map[workflow.Transition]map[workflow.State]workflow.State{
 	workflow.TransitionRetryUndo: {workflow.Stuck: workflow.Compensating},
 	workflow.TransitionRetryRun:  {},
 	workflow.TransitionGiveUp:    {workflow.Stuck: workflow.GivenUp},
+	workflow.TransitionHasten: {
+		workflow.Accepted: workflow.Accepted, workflow.Running: workflow.Running, workflow.Compensating: workflow.Compensating,
+	},
 }
 
 // allowedCancelled is the same for a transaction that its client cancels.
@@ -74,6 +77,8 @@ func fire(p *workflow.Progress, transition workflow.Transition, cause workflow.C
 		return p.RetryRun("ada", "the service is back", now, time.Hour)
 	case workflow.TransitionGiveUp:
 		return p.GiveUp("ada", "done by hand", now, limits)
+	case workflow.TransitionHasten:
+		return p.Hasten("ada", "the service is back", now)
 	}
 	return errors.New("no such transition")
 }
@@ -158,6 +163,32 @@ func TestRetryRun(t *testing.T) {
 			t.Errorf("%s, cause %q (%s), by %s, %d laters, %d dead letters, first step at %s",
 				p.State, p.Cause, p.Reason, p.CompleteBy, p.Laters, p.DeadLetters, p.Steps[0].NotBefore)
 		}
+	}
+}
+
+// Ensure that what an operator hastens is due at once, that what was due stays as it
+// was, and that an undoing lasts since it began.
+func TestHasten(t *testing.T) {
+	now := workflowtest.Start.Add(time.Hour)
+	p := workflowtest.FullProgress("t")
+	p.State, p.Laters, p.History = workflow.Running, 3, nil
+	if err := p.Compensate(workflow.CauseFailed, "no", workflowtest.Start); err != nil {
+		t.Fatal(err)
+	}
+	past := workflow.At(workflowtest.Start)
+	for i, at := range []workflow.Instant{workflow.At(now.Add(time.Minute)), past, {}} {
+		p.Steps[i].NotBefore = at
+	}
+	p.Laters = 3
+	if err := p.Hasten("ada", "mended", now); err != nil {
+		t.Fatal(err)
+	}
+	got := []workflow.Instant{p.Steps[0].NotBefore, p.Steps[1].NotBefore, p.Steps[2].NotBefore}
+	if diff := cmp.Diff([]workflow.Instant{workflow.At(now), past, {}}, got); diff != "" || p.Laters != 3 {
+		t.Errorf("%d laters, steps are due (-want +got):\n%s", p.Laters, diff)
+	}
+	if since := p.UndoingSince(); !since.Equal(workflowtest.Start) {
+		t.Errorf("undoing since %s, want %s", since, workflowtest.Start)
 	}
 }
 

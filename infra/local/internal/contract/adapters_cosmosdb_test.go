@@ -59,41 +59,63 @@ func TestAdaptersTransactions(t *testing.T) {
 	})
 }
 
-func TestAdaptersTransactionsByState(t *testing.T) {
+// Ensure that the transactions are found by all that an operator asks for, and that
+// what is found has what a list shows.
+func TestAdaptersTransactionsAreFound(t *testing.T) {
 	db := adaptersOpen(t)
 	s := cosmosdb.NewTransactions(db)
 	begun := time.Now().Truncate(time.Second)
-	at := workflow.At(time.Date(2030, 5, 6, 12, 0, 0, 123e6, time.UTC))
-	stuck := operate.Summary{
-		ID: "t-0", State: workflow.Stuck, Cause: workflow.CauseFailed, Reason: "undo refused", Revision: 2,
-		AcceptedAt: at, EndedAt: at, WakeAt: at, DeadLetters: 3,
-	}
-	for _, p := range []*workflow.Progress{
-		{
-			ID: stuck.ID, State: stuck.State, Cause: stuck.Cause, Reason: stuck.Reason, Revision: stuck.Revision,
-			AcceptedAt: at, EndedAt: at, WakeAt: at, DeadLetters: 3,
-		},
-		{ID: "t-1", State: workflow.Running},
-		{ID: "t-2", State: workflow.Stuck},
-	} {
+	add := func(id string, state workflow.State, caller, parcel string) *workflow.Progress {
+		p := workflowtest.FullProgress(id)
+		p.State, p.Caller, p.TTL = state, caller, 0
+		p.Request = json.RawMessage(`{"packageInfo":{"packageId":"` + parcel + `"}}`)
 		if _, err := s.Create(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
+		return p
 	}
-	found, _ := adaptersPages(t, func(c string) ([]operate.Summary, string, error) {
-		return s.ByState(t.Context(), workflow.Stuck, c)
-	})
-	slices.SortFunc(found, func(a, b operate.Summary) int { return strings.Compare(a.ID, b.ID) })
-	for i := range found {
-		if found[i].ChangedAt.Before(begun) || found[i].ChangedAt.After(time.Now()) {
-			t.Errorf("%s was changed at %s, want after %s", found[i].ID, found[i].ChangedAt, begun)
+	stuck := add("t-0", workflow.Stuck, "ann", "p-1")
+	add("t-1", workflow.Running, "ann", "p-2")
+	add("t-2", workflow.Stuck, "bob", "p-1")
+	for i, c := range []struct {
+		where operate.Where
+		want  string
+	}{
+		{operate.Where{}, "t-0 t-1 t-2"},
+		{operate.Where{States: []workflow.State{workflow.Stuck}}, "t-0 t-2"},
+		{operate.Where{States: []workflow.State{workflow.Stuck, workflow.Running}}, "t-0 t-1 t-2"},
+		{operate.Where{Caller: "ann"}, "t-0 t-1"},
+		{operate.Where{Caller: "ann", States: []workflow.State{workflow.Stuck, workflow.Completed}}, "t-0"},
+		{operate.Where{Key: delivery.Business().Key, Value: "p-1"}, "t-0 t-2"},
+		{operate.Where{Key: delivery.Business().Key, Value: "p"}, ""},
+		{operate.Where{WrittenSince: begun}, "t-0 t-1 t-2"},
+		{operate.Where{WrittenSince: time.Now().Add(time.Hour), Caller: "ann"}, ""},
+	} {
+		found, _ := adaptersPages(t, func(next string) ([]operate.Listed, string, error) { return s.Find(t.Context(), c.where, next) })
+		slices.SortFunc(found, func(a, b operate.Listed) int { return strings.Compare(a.ID, b.ID) })
+		var ids []string
+		for _, one := range found {
+			ids = append(ids, one.ID)
+			if one.ChangedAt.Before(begun) || one.ChangedAt.After(time.Now()) {
+				t.Errorf("%s was changed at %s, want after %s", one.ID, one.ChangedAt, begun)
+			}
 		}
-		found[i].ChangedAt = workflow.Instant{}
+		if got := strings.Join(ids, " "); got != c.want {
+			t.Errorf("%d: found %q, want %q", i, got, c.want)
+		}
+		if i > 0 {
+			continue
+		}
+		want := workflow.Progress{
+			ID: stuck.ID, State: stuck.State, Cause: stuck.Cause, Reason: stuck.Reason, Caller: stuck.Caller, Revision: stuck.Revision,
+			AcceptedAt: stuck.AcceptedAt, EndedAt: stuck.EndedAt, WakeAt: stuck.WakeAt, DeadLetters: stuck.DeadLetters,
+			Steps: stuck.Steps, History: stuck.History,
+		}
+		if diff := cmp.Diff(want, found[0].Progress); diff != "" {
+			t.Errorf("what was found (-want +got):\n%s", diff)
+		}
 	}
-	if diff := cmp.Diff([]operate.Summary{stuck, {ID: "t-2", State: workflow.Stuck}}, found); diff != "" {
-		t.Errorf("stuck transactions (-want +got):\n%s", diff)
-	}
-	_, _, err := s.ByState(t.Context(), workflow.Stuck, "of nobody")
+	_, _, err := s.Find(t.Context(), operate.Where{}, "of nobody")
 	adaptersKind(t, "page of a continuation of nobody", err, failure.Invalid)
 }
 

@@ -23,7 +23,10 @@ var leads = map[workflow.Transition]struct{ from, to []workflow.State }{
 	workflow.TransitionRetryUndo:  {states(workflow.Stuck), states(workflow.Compensating)},
 	workflow.TransitionRetryRun:   {states(workflow.Stuck), states(workflow.Accepted, workflow.Running)},
 	workflow.TransitionGiveUp:     {states(workflow.Stuck), states(workflow.GivenUp)},
+	workflow.TransitionHasten:     {opens, opens},
 }
+
+var opens = states(workflow.Accepted, workflow.Running, workflow.Compensating)
 
 func states(all ...workflow.State) []workflow.State { return all }
 
@@ -57,7 +60,8 @@ func checkWay(p *workflow.Progress, f *trial.Findings) {
 	at := workflow.Accepted
 	for _, e := range p.History {
 		way, known := leads[e.Transition]
-		if !known || !slices.Contains(way.from, at) || !slices.Contains(way.to, e.State) {
+		if !known || !slices.Contains(way.from, at) || !slices.Contains(way.to, e.State) ||
+			e.Transition == workflow.TransitionHasten && e.State != at {
 			f.Broken(p.ID, "history", "%s has led from %s to %s", e.Transition, at, e.State)
 		}
 		at = e.State

@@ -10,7 +10,7 @@ import (
 
 // All returns all mutants, those of one package together.
 func All() []mutant.Mutant {
-	return slices.Concat(workflows, engines, ahead, ingestion, shards, relays, backends, adapters, handlers, runtimes, stores, checkers, blinded(), orders)
+	return slices.Concat(workflows, engines, ahead, ingestion, shards, operators, relays, backends, adapters, handlers, runtimes, stores, checkers, blinded(), orders)
 }
 
 // in names the packages with the tests.

@@ -1,0 +1,37 @@
+package list
+
+import "github.com/fabrikam/drone-delivery/infra/mutants/internal/mutant"
+
+// operators are faults of the rules of ADR 34.
+var operators = []mutant.Mutant{
+	{
+		Name: "list-ends-at-empty-page", Breaks: "A filter that leaves nothing of a page ends the list.",
+		File:   "shared/operate/filter.go",
+		Before: `if continuation = next; next == "" || len(found) > 0 {`, After: `if continuation = ""; true {`,
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "search-twice", Breaks: "What has its key for an id is found twice.",
+		File:   "shared/operate/filter.go",
+		Before: "return p.ID != text", After: "return true",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "since-last-entry", Breaks: "A transaction counts as in its state since its last entry of any kind.",
+		File:   "shared/operate/summary.go",
+		Before: "if e.State != p.State {", After: "if at != p.AcceptedAt || e.State != p.State {",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "old-error-of-undo", Breaks: "What is being undone shows the error of its step, not of its undo.",
+		File:   "shared/operate/summary.go",
+		Before: "s.Attempts, failed = step.UndoAttempts, step.UndoError", After: "s.Attempts = step.UndoAttempts",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "caller-without-index", Breaks: "Lists of a caller read everything.",
+		File:   "shared/cosmosdb/spec.go",
+		Before: `{"caller", "outbox.at"`, After: `{"outbox.at"`,
+		Tests: in("./infra", "./infra/local/internal/contract"),
+	},
+}
