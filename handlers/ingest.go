@@ -182,7 +182,11 @@ func refusal(err error) problem.Problem {
 	p := problem.From(err)
 	var past *ingest.PastError
 	var unknown *ingest.UnacknowledgedError
+	var closed *ingest.ShardClosedError
 	switch {
+	case errors.As(err, &closed):
+		p.Detail = "what is in a closed shard can't be changed any more"
+		p.Extensions = map[string]any{"transactionId": closed.TransactionID, "shard": closed.Shard}
 	case errors.As(err, &past):
 		p.Detail = past.Reason
 		p.Extensions = map[string]any{"transactionId": past.TransactionID, "state": past.State}

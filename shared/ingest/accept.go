@@ -206,6 +206,9 @@ func (s *Service) known(ctx context.Context, p *workflow.Progress, r RequestReco
 // keepAndSend keeps a request before its event is sent. other is the error for
 // one that was kept with another content.
 func (s *Service) keepAndSend(ctx context.Context, r RequestRecord, in Input, other error) (Result, error) {
+	if s.c.Known.Shards.closed(ctx, r.Shard) {
+		return Result{}, &ShardClosedError{r.TransactionID, r.Shard}
+	}
 	kept, err := s.c.Known.Requests.CreateIfAbsent(ctx, r)
 	if err == nil && s.c.Known.over(kept) {
 		kept, err = s.keepAnew(ctx, r, kept)
@@ -243,7 +246,7 @@ func (s *Service) request(id, transactionID string, at shard.Number, kind workfl
 		AcceptedAt: s.c.Now().UTC().Truncate(time.Millisecond), TTL: int(s.c.Known.Keep / time.Second),
 	}
 	if r.places() {
-		r.keepFor(s.c.Known.lasting(), r.AcceptedAt)
+		r.keepFor(s.c.Known.Lasting(), r.AcceptedAt)
 	}
 	return r, nil
 }
@@ -251,6 +254,9 @@ func (s *Service) request(id, transactionID string, at shard.Number, kind workfl
 // send puts the request's event into the log of its shard. A repeat has the ids and the time
 // of the first, so that its event is the same.
 func (s *Service) send(ctx context.Context, r RequestRecord, in Input, repeated bool) (Result, error) {
+	if s.c.Known.Shards.closed(ctx, r.Shard) {
+		return s.inClosed(ctx, r, repeated)
+	}
 	to, err := s.c.Known.Shards.At(ctx, r.Shard)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s transaction %s: %w: %w", r.Operation, r.TransactionID, errUntaken, err)
@@ -264,6 +270,9 @@ func (s *Service) send(ctx context.Context, r RequestRecord, in Input, repeated 
 		return Result{}, failure.New(failure.Invalid, "encode request", r.TransactionID, err)
 	}
 	err = to.Log.Append(ctx, Event{TransactionID: r.TransactionID, Body: body, TraceParent: in.TraceParent})
+	if errors.Is(err, ErrRefusing) { // so the map that is here doesn't fit
+		s.c.Known.Shards.refresh(ctx, s.c.Now().Add(-mapPause))
+	}
 	if errors.Is(err, ErrUnacknowledged) {
 		return Result{}, &UnacknowledgedError{r.TransactionID, r.OperationID, err}
 	}
@@ -271,4 +280,19 @@ func (s *Service) send(ctx context.Context, r RequestRecord, in Input, repeated 
 		return Result{}, fmt.Errorf("%s transaction %s: %w", r.Operation, r.TransactionID, err)
 	}
 	return Result{TransactionID: r.TransactionID, OperationID: r.OperationID, Repeated: repeated}, nil
+}
+
+// inClosed answers a request to a closed shard: the repeat of one that is on record there
+// is answered as the first was.
+func (s *Service) inClosed(ctx context.Context, r RequestRecord, repeated bool) (Result, error) {
+	if repeated {
+		p, err := s.c.Known.read(ctx, r.Shard, r.TransactionID)
+		switch {
+		case err == nil && p.Operation(r.OperationID) != nil:
+			return Result{TransactionID: r.TransactionID, OperationID: r.OperationID, Repeated: true}, nil
+		case err != nil && !failure.Is(err, failure.NotFound):
+			return Result{}, fmt.Errorf("%s transaction %s: %w", r.Operation, r.TransactionID, err)
+		}
+	}
+	return Result{}, &ShardClosedError{r.TransactionID, r.Shard}
 }

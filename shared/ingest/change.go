@@ -83,5 +83,8 @@ func (s *Service) changeable(ctx context.Context, id string, kind workflow.Opera
 	if reason := p.Refuses(workflow.Operation{Kind: kind, Body: in.Body, Caller: in.Caller}); reason != "" {
 		return 0, &PastError{TransactionID: id, State: p.State, Reason: reason}
 	}
+	if s.c.Known.Shards.closed(ctx, f.shard) {
+		return 0, &ShardClosedError{id, f.shard}
+	}
 	return f.shard, s.c.Known.outlast(ctx, id, f.shard, p.AcceptedAt.Time)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -35,6 +36,10 @@ var errUntaken = errors.New("nothing was taken")
 // untaken reports whether another shard may be asked after a failure of this one.
 func untaken(err error) bool { return errors.Is(err, ErrBusy) || errors.Is(err, errUntaken) }
 
+// ErrRefusing is in the chain of a Producer's failure when the hub takes no events until an
+// operator lets it.
+var ErrRefusing = errors.New("the hub refuses events")
+
 // The refusals of a repeat that is none.
 var (
 	// ErrOtherContent is returned by Put for an id that was accepted with
@@ -60,6 +65,22 @@ func (e *UnacknowledgedError) Error() string {
 
 // Unwrap returns the cause.
 func (e *UnacknowledgedError) Unwrap() error { return e.Err }
+
+// ShardClosedError is returned for a request to a transaction in a closed shard (409):
+// what is there can be looked at only. It is a conflict.
+type ShardClosedError struct {
+	TransactionID string
+	Shard         shard.Number
+}
+
+func (e *ShardClosedError) Error() string {
+	return fmt.Sprintf("transaction %s is in shard %d, which is closed", e.TransactionID, e.Shard)
+}
+
+// Unwrap makes e a conflict.
+func (e *ShardClosedError) Unwrap() error {
+	return failure.New(failure.Conflict, "accept request", e.TransactionID, nil)
+}
 
 // PastError is returned for an operation on a transaction that is known to be
 // past it (409). It is a conflict.

@@ -29,6 +29,9 @@ func (k Known) find(ctx context.Context, id, caller string) (found, error) {
 		if !failure.Is(missing, failure.NotFound) {
 			return found{shard: in, progress: p}, missing
 		}
+		if k.Shards.closed(ctx, in) { // nothing is on its way to it
+			return found{shard: in, unknown: missing}, nil
+		}
 		at, now, unknown := k.accepted(ctx, id, caller)
 		if unknown != nil || now == in {
 			return found{shard: in, at: at, unknown: unknown}, nil

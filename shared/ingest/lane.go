@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +25,8 @@ type place struct {
 	id    string
 	busy  bool      // a batch is in flight
 	rests time.Time // until then, since it failed
+	// refused tells that the hub has refused the latest batch: its link has ended.
+	refused bool
 }
 
 // batch is what is sent in one go: the events, and who waits for each.
@@ -152,20 +155,32 @@ func (w *Writer) take() batch {
 func (w *Writer) send(p *place, b batch) {
 	ctx, cancel := context.WithTimeout(w.sends, w.limits.Timeout)
 	defer cancel()
+	refused := w.refused(p)
 	err := w.flush(ctx, p, b)
-	if err != nil && failure.KindOf(err) == failure.Transient && ctx.Err() == nil {
+	if errors.Is(err, ErrRefusing) {
+		if refused { // a link that has ended takes nothing, and another was not opened
+			err = fmt.Errorf("%w: %w", errUntaken, err)
+		}
+	} else if err != nil && failure.KindOf(err) == failure.Transient && ctx.Err() == nil {
 		// The event may be in two partitions then: it has the same ids in both.
 		if other := w.leave(p); other != p {
 			p = other
 			err = w.flush(ctx, p, b)
 		}
 	}
-	failed := err != nil
+	cause := err
 	err = unacknowledged(err)
 	for _, who := range b.waiters {
 		who.done <- err
 	}
-	w.ended(p, b, failed)
+	w.ended(p, b, cause)
+}
+
+// refused reports whether the hub has refused the latest batch to a partition.
+func (w *Writer) refused(p *place) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return p.refused
 }
 
 func (w *Writer) flush(ctx context.Context, p *place, b batch) error {
@@ -190,12 +205,12 @@ func (w *Writer) leave(p *place) *place {
 }
 
 // ended closes a lane, and opens it again if there is more to be sent.
-func (w *Writer) ended(p *place, b batch, failed bool) {
+func (w *Writer) ended(p *place, b batch, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	p.busy = false
-	if failed {
+	p.busy, p.refused = false, errors.Is(err, ErrRefusing)
+	if err != nil {
 		p.rests = now.Add(rest)
 	}
 	w.lanes--
@@ -209,7 +224,7 @@ func (w *Writer) ended(p *place, b batch, failed bool) {
 // unacknowledged turns a failed send into what its callers get. A transient
 // failure leaves open whether the hub has the events.
 func unacknowledged(err error) error {
-	if err == nil || failure.KindOf(err) != failure.Transient {
+	if err == nil || failure.KindOf(err) != failure.Transient || errors.Is(err, errUntaken) {
 		return err
 	}
 	return &failure.Error{

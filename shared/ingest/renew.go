@@ -38,10 +38,10 @@ func (r *RequestRecord) keepFor(d time.Duration, now time.Time) {
 	r.KeptUntil, r.TTL = now.Add(d).UTC(), int(d/time.Second)
 }
 
-// lasting is how long an entry is kept from now: what is accepted now may be changed for Ahead,
+// Lasting is how long an entry is kept from now: what is accepted now may be changed for Ahead,
 // its document is kept for Keep after that, and there is as much for how long it may run,
 // and until the next renewal.
-func (k Known) lasting() time.Duration { return k.Ahead + 3*k.Keep }
+func (k Known) Lasting() time.Duration { return k.Ahead + 3*k.Keep }
 
 // over reports whether an entry stands for a place alone: its request is as old as
 // one that is forgotten.
@@ -72,10 +72,10 @@ func (k Known) outlast(ctx context.Context, id string, in shard.Number, accepted
 			return &r, r.ETag, err
 		},
 		Change: func(r *RequestRecord) (bool, error) {
-			if r.KeptUntil.After(k.Now().Add(k.lasting() - spare)) {
+			if r.KeptUntil.After(k.Now().Add(k.Lasting() - spare)) {
 				return false, nil
 			}
-			r.keepFor(k.lasting(), k.Now())
+			r.keepFor(k.Lasting(), k.Now())
 			return true, nil
 		},
 		Write: func(ctx context.Context, r *RequestRecord, _ string) error { return k.Requests.Replace(ctx, *r) },

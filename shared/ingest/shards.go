@@ -127,6 +127,16 @@ func (s *Shards) alone(ctx context.Context) bool {
 	return len(m.Shards) == 1
 }
 
+// closed reports whether a shard is closed, by the map that is here.
+func (s *Shards) closed(ctx context.Context, n shard.Number) bool {
+	if n.IsZero() {
+		return false
+	}
+	m, _ := s.Map(ctx)
+	found, _ := m.Shard(n)
+	return found.State == shard.Closed
+}
+
 // At returns a shard. One that the map doesn't have is looked for in the stored one. It
 // fails with the kind Transient for one that isn't there either: others may have a
 // newer map.

@@ -76,6 +76,9 @@ func (j *judge) verdict(err error) verdict {
 	return verdict{}
 }
 
+// entityDisabled is the condition of an entity whose status forbids what was asked.
+const entityDisabled amqp.ErrCond = "com.microsoft:entity-disabled"
+
 // byCondition judges what the service itself says; see
 // https://learn.microsoft.com/azure/service-bus-messaging/service-bus-amqp-troubleshoot,
 // which holds for both services.
@@ -94,7 +97,7 @@ func (j *judge) byCondition(condition amqp.ErrCond) (verdict, bool) {
 		return verdict{Kind: failure.Invalid}, true
 	case amqp.ErrCondResourceLimitExceeded:
 		return verdict{Kind: failure.Transient, After: j.Busy, Advice: j.Full}, true
-	case "com.microsoft:entity-disabled":
+	case entityDisabled:
 		return verdict{Kind: failure.Transient, After: j.Busy, Advice: j.Disabled}, true
 	case "com.microsoft:server-busy":
 		return verdict{Kind: failure.Transient, After: j.Busy}, true

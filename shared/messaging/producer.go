@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2"
+	"github.com/Azure/go-amqp"
 
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -69,7 +70,7 @@ func (p *Producer) Send(ctx context.Context, partition string, events []ingest.E
 	for rest := events; len(rest) > 0; {
 		batch, err := p.client.NewEventDataBatch(ctx, &azeventhubs.EventDataBatchOptions{PartitionID: &partition})
 		if err != nil {
-			return eventHubs.Fail(ctx, "open batch for partition", id, err)
+			return sendFailure(ctx, "open batch for partition", id, err)
 		}
 		n := 0
 		for ; n < len(rest); n++ {
@@ -78,14 +79,25 @@ func (p *Producer) Send(ctx context.Context, partition string, events []ingest.E
 			}
 		}
 		if err != nil && (n == 0 || !errors.Is(err, azeventhubs.ErrEventDataTooLarge)) {
-			return eventHubs.Fail(ctx, "add event of "+rest[n].TransactionID+" to a batch for partition", id, err)
+			return sendFailure(ctx, "add event of "+rest[n].TransactionID+" to a batch for partition", id, err)
 		}
 		if err := p.client.SendEventDataBatch(ctx, batch, nil); err != nil {
-			return eventHubs.Fail(ctx, "send to partition", id, err)
+			return sendFailure(ctx, "send to partition", id, err)
 		}
 		rest = rest[n:]
 	}
 	return nil
+}
+
+// sendFailure is eventHubs.Fail, and tells of a hub that refuses: the condition is that of a
+// disabled entity (github.com/Azure/azure-sdk-for-net, AmqpError.cs of Event Hubs).
+func sendFailure(ctx context.Context, op, id string, err error) error {
+	failed := eventHubs.Fail(ctx, op, id, err)
+	var remote *amqp.Error
+	if errors.As(err, &remote) && remote.Condition == entityDisabled {
+		return fmt.Errorf("%w: %w", ingest.ErrRefusing, failed)
+	}
+	return failed
 }
 
 func eventDataOf(e ingest.Event) *azeventhubs.EventData {

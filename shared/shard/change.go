@@ -17,6 +17,7 @@ const (
 	ActAdd    Act = "add"    // a shard: Name, Endpoints, Weight
 	ActWeight Act = "weight" // of a Shard: Weight
 	ActClose  Act = "close"  // a Shard: it gets no new transactions
+	ActClosed Act = "closed" // a closing Shard, in which nothing is left and whose hub refuses
 	ActOpen   Act = "open"   // a Shard that is closing
 	ActPin    Act = "pin"    // a Caller to a Shard
 	ActUnpin  Act = "unpin"  // a Caller
@@ -24,7 +25,7 @@ const (
 )
 
 // Acts are all of them.
-var Acts = []Act{ActAdd, ActWeight, ActClose, ActOpen, ActPin, ActUnpin, ActApp}
+var Acts = []Act{ActAdd, ActWeight, ActClose, ActClosed, ActOpen, ActPin, ActUnpin, ActApp}
 
 // Change is an act with what it needs.
 type Change struct {
@@ -51,7 +52,7 @@ func refused(format string, args ...any) error {
 func (m *Map) Apply(c Change, at time.Time, by, why string) (next *Map, said string, err error) {
 	n := *m
 	n.Shards, n.Pins = slices.Clone(m.Shards), maps.Clone(m.Pins)
-	said, changed, err := n.apply(c)
+	said, changed, err := n.apply(c, at)
 	if err != nil {
 		return nil, "", err
 	}
@@ -67,13 +68,13 @@ func (m *Map) Apply(c Change, at time.Time, by, why string) (next *Map, said str
 }
 
 // apply makes a change, or reports that things are so already.
-func (m *Map) apply(c Change) (said string, changed bool, err error) {
+func (m *Map) apply(c Change, at time.Time) (said string, changed bool, err error) {
 	switch c.Act {
 	case ActAdd:
 		return m.add(c)
 	case ActUnpin:
 		return m.unpin(c.Caller)
-	case ActWeight, ActClose, ActOpen, ActPin, ActApp:
+	case ActWeight, ActClose, ActClosed, ActOpen, ActPin, ActApp:
 	default:
 		return "", false, refused("there is no act %q: use one of %v", c.Act, Acts)
 	}
@@ -87,6 +88,8 @@ func (m *Map) apply(c Change) (said string, changed bool, err error) {
 		return m.weigh(s, c.Weight)
 	case ActClose:
 		return m.close(s)
+	case ActClosed:
+		return closed(s, at)
 	case ActOpen:
 		return open(s)
 	case ActApp:
@@ -102,7 +105,7 @@ func (m *Map) add(c Change) (string, bool, error) {
 		}
 	}
 	last := slices.MaxFunc(m.Shards, func(a, b Shard) int { return cmp.Compare(a.Number, b.Number) }).Number
-	added := Shard{last + 1, c.Name, c.Endpoints, c.Weight, Open}
+	added := Shard{Number: last + 1, Name: c.Name, Endpoints: c.Endpoints, Weight: c.Weight, State: Open}
 	if errs := added.faults(); len(errs) > 0 {
 		return "", false, refused("shard %q can't be added: %w", c.Name, errs[0])
 	}
@@ -150,6 +153,21 @@ func (m *Map) close(s *Shard) (string, bool, error) {
 		said += fmt.Sprintf(": the new transactions of its %d pinned callers go where weights lead them", n)
 	}
 	return said, true, nil
+}
+
+// closed ends what close began, for good. The first shard holds the map and the directory:
+// it may be closing for as long as it likes.
+func closed(s *Shard, at time.Time) (string, bool, error) {
+	switch {
+	case s.State == Closed:
+		return fmt.Sprintf("shard %d is closed already", s.Number), false, nil
+	case s.State == Open:
+		return "", false, refused("shard %d is open: close it first", s.Number)
+	case s.Number == First:
+		return "", false, refused("shard %d holds the map and the directory: it can be closing, and is never closed for good", First)
+	}
+	s.State, s.ClosedAt = Closed, at
+	return fmt.Sprintf("shard %d is closed", s.Number), true, nil
 }
 
 func (m *Map) pinnedTo(n Number) (callers int) {

@@ -65,6 +65,8 @@ type Shard struct {
 	// weights of the other open shards: 0 to MaxWeight.
 	Weight int   `json:"weight"`
 	State  State `json:"state"`
+	// ClosedAt is when it was closed.
+	ClosedAt time.Time `json:"closedAt,omitzero"`
 }
 
 // takes reports whether callers without a pin come to the shard.
@@ -91,7 +93,7 @@ type Entry struct {
 
 // Alone is the map of a system with one shard.
 func Alone(home Endpoints) *Map {
-	return &Map{Shards: []Shard{{First, "first", home, 100, Open}}, History: []Entry{}}
+	return &Map{Shards: []Shard{{Number: First, Name: "first", Endpoints: home, Weight: 100, State: Open}}, History: []Entry{}}
 }
 
 // Shard returns a shard, false if there is none with that number.
@@ -209,6 +211,9 @@ func (s Shard) faults() []error {
 	}
 	if s.State != Open && s.State != Closing && s.State != Closed {
 		errs = append(errs, fmt.Errorf("state %q is none of %s, %s and %s", s.State, Open, Closing, Closed))
+	}
+	if s.State == Closed && s.Number == First {
+		errs = append(errs, errors.New("it holds the map and the directory, and is never closed"))
 	}
 	return errs
 }

@@ -54,6 +54,11 @@ func TestChanges(t *testing.T) {
 		so     bool // already
 		err    string
 	}{
+		"closed":           {m: three(t), change: Change{Act: ActClosed, Shard: 3}, said: "shard 3 is closed"},
+		"closed twice":     {m: closed, change: Change{Act: ActClosed, Shard: 3}, said: "shard 3 is closed already", so: true},
+		"closed at once":   {m: three(t), change: Change{Act: ActClosed, Shard: 2}, err: "shard 2 is open: close it first"},
+		"close a closed":   {m: closed, change: Change{Act: ActClose, Shard: 3}, said: "shard 3 is closed already", so: true},
+		"the first closed": {m: apply(t, three(t), Change{Act: ActClose, Shard: 1}), change: Change{Act: ActClosed, Shard: 1}, err: "shard 1 holds the map and the directory: it can be closing, and is never closed for good"},
 		"add":              {m: Alone(home), change: Change{Act: ActAdd, Name: "b", Endpoints: there("b"), Weight: 7}, said: "added shard 2, b, with weight 7"},
 		"add twice":        {m: three(t), change: Change{Act: ActAdd, Name: "b", Endpoints: there("b")}, said: "shard 2 is b already", so: true},
 		"add a name twice": {m: three(t), change: Change{Act: ActAdd, Name: "b", Endpoints: there("d")}, err: `shard "b" can't be added: shards 2 and 4 are both named b`},
@@ -86,7 +91,7 @@ func TestChanges(t *testing.T) {
 		"pin nobody":            {m: three(t), change: Change{Act: ActPin, Shard: 1}, err: "the caller is missing"},
 		"unpin":                 {m: three(t), change: Change{Act: ActUnpin, Caller: "ann"}, said: "unpinned caller ann from shard 2"},
 		"unpin so":              {m: three(t), change: Change{Act: ActUnpin, Caller: "bob"}, said: "caller bob is not pinned", so: true},
-		"no act":                {m: three(t), change: Change{Act: "move", Shard: 1}, err: `there is no act "move": use one of [add weight close open pin unpin app]`},
+		"no act":                {m: three(t), change: Change{Act: "move", Shard: 1}, err: `there is no act "move": use one of [add weight close closed open pin unpin app]`},
 		"app":                   {m: three(t), change: Change{Act: ActApp, Shard: 2, Endpoints: Endpoints{App: "https://b"}}, said: "the app of shard 2 is at https://b"},
 		"app so":                {m: three(t), change: Change{Act: ActApp, Shard: 2}, said: "the app of shard 2 is there already", so: true},
 		"app of the front":      {m: three(t), change: Change{Act: ActApp, Shard: 1, Endpoints: Endpoints{App: "https://b"}}, err: "the app of shard 1 is the front itself"},

@@ -94,4 +94,28 @@ var shards = []mutant.Mutant{
 		Before: "return r.places() && r.AcceptedAt", After: "return r.ETag == \"x\" && r.AcceptedAt",
 		Tests: in("./shared/ingest"),
 	},
+	{
+		Name: "refused-is-acknowledged", Breaks: "What an old map sends into a closed shard is acknowledged though its hub refuses.",
+		File:   "shared/ingest/lane.go",
+		Before: "if err == nil || failure.KindOf(err) != failure.Transient", After: "if err == nil || errors.Is(err, ErrRefusing) {\n\t\treturn nil\n\t}\n\tif failure.KindOf(err) != failure.Transient",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "first-refusal-goes-elsewhere", Breaks: "What was under way when the hub began to refuse is sent to another shard, too.",
+		File:   "shared/ingest/lane.go",
+		Before: "if refused { // a link", After: "if refused || true { // a link",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "closed-takes-changes", Breaks: "A closed shard is sent changes.",
+		File:   "shared/ingest/shards.go",
+		Before: "found.State == shard.Closed", After: "found.State == \"\"",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "open-shard-closed-at-once", Breaks: "An open shard is closed without having been emptied.",
+		File:   "shared/shard/change.go",
+		Before: "case s.State == Open:\n\t\treturn \"\", false, refused(\"shard %d is open: close", After: "case s.Number == 0:\n\t\treturn \"\", false, refused(\"shard %d is open: close",
+		Tests: in("./shared/shard"),
+	},
 }
