@@ -61,7 +61,7 @@ func containers(w *world) []string {
 	}
 	of := chosen.Business()
 	if w.scenario.stamp {
-		of = business.Business{} // its backends' containers are elsewhere
+		of.Backends = nil // their containers are elsewhere
 	}
 	for _, spec := range cosmosdb.Containers(of) {
 		resource, ok := deployed[spec.Name]

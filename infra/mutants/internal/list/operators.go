@@ -7,7 +7,7 @@ var operators = []mutant.Mutant{
 	{
 		Name: "list-ends-at-empty-page", Breaks: "A filter that leaves nothing of a page ends the list.",
 		File:   "shared/operate/filter.go",
-		Before: `if continuation = next; next == "" || len(found) > 0 {`, After: `if continuation = ""; true {`,
+		Before: `if continuation = next; next == "" || len(found) > 0 {`, After: `if continuation = ""; next != "" || true {`,
 		Tests: in("./shared/operate"),
 	},
 	{
