@@ -17,6 +17,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/messaging"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -105,6 +106,18 @@ func (a *adapters) openServiceBus(s settings.Settings, identities *auth.Identiti
 		return err
 	}
 	a.sender, a.undeliverable, a.closers = sender, sender.DrainUndeliverable, append(a.closers, sender.Close)
+	manager, err := messaging.OpenManager(c, messaging.Options{Application: telemetry.Process()})
+	if err != nil {
+		return err
+	}
+	a.queues = func(ctx context.Context) ([]operate.QueueCount, error) {
+		counts, err := manager.Queues(ctx, s.Queues()...)
+		out := make([]operate.QueueCount, len(counts))
+		for i, c := range counts {
+			out[i] = operate.QueueCount(c)
+		}
+		return out, err
+	}
 	a.check("serviceBus", func(ctx context.Context) error { return messaging.ReachQueues(ctx, c, s.Queues()...) })
 	return nil
 }

@@ -28,6 +28,7 @@ type ports struct {
 	reader   relay.Reader
 	triggers relay.Triggers
 	sender   engine.Sender
+	queues   func(context.Context) ([]operate.QueueCount, error)
 	// undeliverable moves the dead letters of a queue that no function can be
 	// given, and returns how many it has moved. See messaging.Sender.
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Received) error) (int, error)

@@ -89,6 +89,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	})
 	out.operate = operate.New(operate.Config{
 		Engine: run, Listing: p.listing, Key: b.Key, Quarantine: p.quarantine, Hub: out.relay, Shards: out.shards, Where: known.Where, Logger: logger,
+		Queues: p.queues, Lasting: known.Lasting(),
 	})
 	return out, nil
 }

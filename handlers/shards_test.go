@@ -54,6 +54,27 @@ func TestDeliveryInAnotherShard(t *testing.T) {
 	if kept := front.requests.kept["order-1"]; kept.Shard != 2 || len(second.requests.kept) > 0 {
 		t.Errorf("the directory has %+v, and the other shard %v", kept, second.requests.kept)
 	}
+	// It is closed.
+	for _, a := range []shard.Act{shard.ActOpen, shard.ActClose} { // the first one takes what comes
+		if _, _, _, err := front.app.services.shards.Change(t.Context(), shard.Change{Act: a, Shard: map[shard.Act]shard.Number{shard.ActOpen: 1, shard.ActClose: 2}[a]}, "ada", "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, _, err := front.app.services.shards.Change(t.Context(), shard.Change{Act: shard.ActClosed, Shard: 2}, "ada", "test"); err != nil {
+		t.Fatal(err)
+	}
+	resp, data = front.call(http.MethodDelete, "/api/deliveryrequests/order-1", "")
+	if resp.StatusCode != http.StatusNotFound { // it never ran
+		t.Errorf("a change of what never ran: %d %s", resp.StatusCode, data)
+	}
+	resp, data = front.call(http.MethodPut, "/api/deliveryrequests/order-1", deliveryBody)
+	var refused problem.Problem
+	if err := json.Unmarshal(data, &refused); err != nil || resp.StatusCode != http.StatusConflict || refused.Detail != "what is in a closed shard can't be changed any more" {
+		t.Errorf("a put into a closed shard: %d %s", resp.StatusCode, data)
+	}
+	if view := front.transaction(r.TransactionID); view.State != workflow.Cancelled {
+		t.Errorf("got %+v", view)
+	}
 	if len(front.transactions.All()) > 0 || len(front.producer.take()) > 0 || front.queue.Sent() > 0 || len(second.quarantine.All()) > 0 {
 		t.Error("the first shard took part")
 	}
@@ -146,8 +167,12 @@ func shardExchanges(t *testing.T, c *contract) {
 		exchange{"pin to nowhere", "POST", at, body(`{"act":"pin","caller":"contoso","shard":3}`), nil, 409, true},
 		exchange{"change without a word", "POST", at, "{}", nil, 400, false},
 		exchange{"change with too much", "POST", at, large, nil, 413, false},
+		exchange{"what is left", "GET", "/operations/left", "", nil, 200, false},
 		exchange{"change in text", "POST", at, added, []string{"Content-Type", "text/plain"}, 415, false},
 	)
 	w.down.Store(true)
-	c.all(w, exchange{"change without the store", "POST", at, added, nil, 503, true})
+	c.all(w,
+		exchange{"change without the store", "POST", at, added, nil, 503, true},
+		exchange{"what is left, nobody can tell", "GET", "/operations/left", "", nil, 503, false},
+	)
 }

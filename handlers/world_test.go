@@ -140,7 +140,7 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 			transactions: w.transactions, listing: operatetest.Listing{Store: w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints, maps: &shardMaps{down: &w.down},
 			documents: w.container,
 		},
-		producer: w.producer, reader: w.producer, triggers: w.producer, sender: w.queue, backends: outside.backends, signals: signals, now: w.now,
+		producer: w.producer, reader: w.producer, triggers: w.producer, sender: w.queue, queues: w.counts, backends: outside.backends, signals: signals, now: w.now,
 		undeliverable: w.undelivered, stamp: w.stamp,
 		checks: []customhandler.Check{{Name: "eventHubs", Ask: w.reach}, {Name: "serviceBus", Ask: w.reach}, {Name: "cosmosDB", Ask: w.reach}},
 	}

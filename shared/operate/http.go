@@ -27,6 +27,7 @@ const Path = "operations"
 type Hub interface {
 	Partitions(ctx context.Context) ([]relay.Partition, error)
 	Replay(ctx context.Context, again relay.Again) (relay.Replayed, error)
+	Behind(ctx context.Context) (int64, error)
 }
 
 // Shards is the map of the shards. *ingest.Shards is one.
@@ -67,6 +68,7 @@ func (s *Service) Endpoints() []business.Endpoint {
 		{Method: http.MethodPost, Path: entry + "/" + string(quarantine.ActDrop), Handle: onEntry(s.Drop)},
 		{Method: http.MethodGet, Path: Path + "/partitions", Handle: pages(s.listPartitions)},
 		{Method: http.MethodPost, Path: Path + "/replay", Handle: acting(s, relay.ReadAgain, s.replay)},
+		{Method: http.MethodGet, Path: Path + "/left", Handle: fresh(s.showLeft)},
 		{Method: http.MethodGet, Path: Path + "/shards", Handle: fresh(s.showShards)},
 		{Method: http.MethodPost, Path: Path + "/shards", Handle: s.changeShards},
 	}
@@ -187,7 +189,7 @@ const refreshSeconds = int(ingest.MapRefresh / time.Second)
 
 func (s *Service) showShards(r *http.Request) (ShardsView, error) {
 	m, at := s.c.Shards.Map(r.Context())
-	return ShardsView{Map: m, ReadAt: at, RefreshSeconds: refreshSeconds}, nil
+	return ShardsView{Map: m, ReadAt: at, RefreshSeconds: refreshSeconds, LastingSeconds: int(s.c.Lasting / time.Second)}, nil
 }
 
 // changeShards makes an operator's change of the map.

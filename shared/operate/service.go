@@ -45,6 +45,10 @@ type Config struct {
 	Quarantine quarantine.Store
 	Hub        Hub    // of the endpoints
 	Shards     Shards // of the endpoints
+	// Queues counts the messages of the shard's queues.
+	Queues func(ctx context.Context) ([]QueueCount, error)
+	// Lasting is how long something may be left of what is accepted now: see ingest.Known.
+	Lasting time.Duration
 	// Where tells in which shard a transaction is that isn't here, as far as this app knows.
 	// NotFound if there can't be such a one.
 	Where  func(ctx context.Context, id string) (shard.Number, error)

@@ -37,6 +37,9 @@ type ShardsView struct {
 	ReadAt time.Time `json:"readAt,omitzero"`
 	// RefreshSeconds is how old the map of an instance gets while its store answers.
 	RefreshSeconds int `json:"refreshSeconds"`
+	// LastingSeconds is how long after it was closed a shard may have documents, and entries of the
+	// directory: then it can be removed.
+	LastingSeconds int `json:"lastingSeconds"`
 }
 
 // ShardsChanged is what has become of a change of the map.

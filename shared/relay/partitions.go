@@ -141,6 +141,27 @@ func (s *Service) stored(ctx context.Context, hub Hub, partition string) (Checkp
 	return c, nil
 }
 
+// Behind returns how many events of the hub Relay has not handed over yet, by its own
+// stored positions. What has expired is not there to be handed over.
+func (s *Service) Behind(ctx context.Context) (events int64, err error) {
+	hub, err := s.c.Reader.Hub(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, partition := range hub.Partitions {
+		extent, err := s.c.Reader.Extent(ctx, partition)
+		if err != nil {
+			return 0, err
+		}
+		c, err := s.stored(ctx, hub, partition)
+		if err != nil {
+			return 0, err
+		}
+		events += max(0, extent.Last-max(c.SequenceNumber, extent.First-1))
+	}
+	return events, nil
+}
+
 // unread adds how much is to be read behind the checkpoint, and since when.
 func (s *Service) unread(ctx context.Context, p *Partition) error {
 	next := max(p.Checkpoint+1, p.First)

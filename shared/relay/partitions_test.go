@@ -89,3 +89,25 @@ func TestCheckpointsNameTheReader(t *testing.T) {
 		t.Errorf("%d events, %v, by %s", n, err, saved.stored[id].By)
 	}
 }
+
+// What is behind counts from what was handed over, or from what is still there.
+func TestBehind(t *testing.T) {
+	s, _, saved, h := newGaps(t, 17, 4)
+	saved.stored[id] = Checkpoint{ID: id, SequenceNumber: 17}
+	for _, c := range []struct {
+		handedOver, want int64
+	}{{17, 3}, {20, 0}, {1, 17}} {
+		saved.stored[id] = Checkpoint{ID: id, SequenceNumber: c.handedOver}
+		if n, err := s.Behind(t.Context()); err != nil || n != c.want {
+			t.Errorf("%d handed over: %d behind, want %d, %v", c.handedOver, n, c.want, err)
+		}
+	}
+	delete(saved.stored, id)
+	if n, err := s.Behind(t.Context()); err != nil || n != 17 {
+		t.Errorf("nothing handed over: %d, %v", n, err)
+	}
+	h.fail = errDown
+	if _, err := s.Behind(t.Context()); !errors.Is(err, errDown) {
+		t.Errorf("without a hub: %v", err)
+	}
+}

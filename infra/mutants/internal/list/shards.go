@@ -118,4 +118,16 @@ var shards = []mutant.Mutant{
 		Before: "case s.State == Open:\n\t\treturn \"\", false, refused(\"shard %d is open: close", After: "case s.Number == 0:\n\t\treturn \"\", false, refused(\"shard %d is open: close",
 		Tests: in("./shared/shard"),
 	},
+	{
+		Name: "left-without-the-quarantine", Breaks: "A shard counts as empty with undecided entries in its quarantine.",
+		File:   "shared/operate/left.go",
+		Before: "note(int64(l.Undecided), ", After: "note(0*int64(l.Undecided), ",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "left-without-the-hub", Breaks: "A shard counts as empty with events that nobody has handed over.",
+		File:   "shared/relay/partitions.go",
+		Before: "events += max(0, extent.Last-", After: "events += 0 * max(0, extent.Last-",
+		Tests: in("./shared/relay"),
+	},
 }
