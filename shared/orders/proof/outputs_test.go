@@ -28,7 +28,6 @@ import (
 // takeOrders serves the app, takes orders to their ends, and returns what reads
 // each of the outputs.
 func takeOrders(t *testing.T) map[string]func(*testing.T) string {
-	b := build(t)
 	var events, answers lines
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_ = r.Write(&events) // a part of it is no event that the test waits for
@@ -37,13 +36,15 @@ func takeOrders(t *testing.T) map[string]func(*testing.T) string {
 	t.Setenv("NOTIFY_URL", receiver.URL)
 	t.Setenv("NOTIFY_SIGNING_KEY", "whsk_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=")
 	t.Setenv("LOG_LEVEL", "debug")
-	spans := filepath.Join(b.dir, "spans.jsonl")
-	s := b.serve(t, "-faults", "backend,service.late=0.2,service.kill=0.05", "-profile", "chaos", "-trace", spans)
+	b := build(t, "shared/orders/overlay/overlay.json")
+	app, spans := filepath.Join(b.dir, "app"), filepath.Join(b.dir, "spans.jsonl")
+	b.must(t, b.path, "stage", "-out", app)
+	s := b.serve(t, app, "-faults", "backend,service.late=0.2,service.kill=0.05", "-profile", "chaos", "-trace", spans)
 	client{t, s, &answers}.everything()
 
 	read := map[string]func(*testing.T) string{
 		"settings":  settingsOfOrders,
-		"functions": func(t *testing.T) string { return files(t, filepath.Join(b.app, "*", "function.json")) },
+		"functions": func(t *testing.T) string { return files(t, filepath.Join(app, "*", "function.json")) },
 		"metrics": func(t *testing.T) string {
 			_, text := client{t, s, &answers}.ask(http.MethodGet, "metrics", nil)
 			return text

@@ -1,4 +1,5 @@
-// Package proof builds the handler and the tool as those of orders, and runs them.
+// Package proof builds the handler and the tool as those of another business, orders
+// or the one of docs/adopt.md, and runs them.
 package proof
 
 import (
@@ -18,34 +19,37 @@ import (
 // root is the project.
 const root = "../../.."
 
-// overlaid is the environment in which every build is one of orders, also those
-// that the tool makes.
-func overlaid() []string {
-	return append(os.Environ(), "GOFLAGS=-overlay=shared/orders/overlay/overlay.json")
+// tool is the local runtime of another business.
+type tool struct {
+	path, dir string
+	env       []string // in which every build is one of that business, also those that the tool makes
 }
 
-// tool is the local runtime of orders, with its app staged.
-type tool struct{ path, dir, app string }
-
-// build builds the tool, and has it stage the app.
-func build(t *testing.T) tool {
+// build builds the tool with the files that an overlay names.
+func build(t *testing.T, overlay string) tool {
 	t.Helper()
 	dir := t.TempDir()
-	b := tool{filepath.Join(dir, "local.exe"), dir, filepath.Join(dir, "app")}
-	run(t, exec.CommandContext(t.Context(), "go", "build", "-o", b.path, "./infra/local"))
-	run(t, exec.CommandContext(t.Context(), b.path, "stage", "-out", b.app))
+	b := tool{filepath.Join(dir, "local.exe"), dir, append(os.Environ(), "GOFLAGS=-overlay="+overlay)}
+	b.must(t, "go", "build", "-o", b.path, "./infra/local")
 	return b
 }
 
 // run runs a command in the project, and returns what it wrote.
-func run(t *testing.T, cmd *exec.Cmd) string {
-	t.Helper()
-	cmd.Dir, cmd.Env = root, overlaid()
+func (b tool) run(t *testing.T, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = root, b.env
 	output, err := cmd.CombinedOutput()
+	return string(output), err
+}
+
+// must is run of a command that ends well.
+func (b tool) must(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	output, err := b.run(t, name, args...)
 	if err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, output)
+		t.Fatalf("%s %v: %v\n%s", name, args, err, output)
 	}
-	return string(output)
+	return output
 }
 
 // served is a system that runs.
@@ -55,14 +59,14 @@ type served struct {
 	output                     *lines // what the tool writes
 }
 
-// serve serves the app until the test ends.
-func (b tool) serve(t *testing.T, args ...string) served {
+// serve serves an app, which the tool has staged, until the test ends.
+func (b tool) serve(t *testing.T, app string, args ...string) served {
 	t.Helper()
 	const free = "127.0.0.1:0"
 	output := &lines{}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), b.path,
-		append([]string{"serve", "-app", b.app, "-http", free, "-amqp", free, "-cosmos", free}, args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, overlaid(), output, output
+		append([]string{"serve", "-app", app, "-http", free, "-amqp", free, "-cosmos", free}, args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, b.env, output, output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

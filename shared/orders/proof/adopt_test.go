@@ -1,4 +1,4 @@
-package infra_test
+package proof
 
 import (
 	"encoding/json"
@@ -21,16 +21,11 @@ func TestAdoptedBusinessRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it builds and runs the whole system")
 	}
-	run := adopted(t, nil)
+	b := adopted(t, nil)
 	app := filepath.Join(t.TempDir(), "app")
-	if out, err := run("stage", "-out", app); err != nil {
-		t.Fatalf("stage: %v\n%s", err, out)
-	}
+	b.must(t, b.path, "stage", "-out", app)
 	const free = "127.0.0.1:0"
-	out, err := run("demo", "-exit", "-requests", "20", "-app", app, "-http", free, "-amqp", free, "-cosmos", free)
-	if err != nil {
-		t.Fatalf("demo: %v\n%s", err, out)
-	}
+	out := b.must(t, b.path, "demo", "-exit", "-requests", "20", "-app", app, "-http", free, "-amqp", free, "-cosmos", free)
 	for _, want := range []string{"every one is final", "held, paid and confirmed", "the night is free again"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the demo does not say %q:\n%s", want, out)
@@ -44,9 +39,9 @@ func TestMistakeOfAnAdopter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it builds the tool anew")
 	}
-	run := adopted(t, strings.NewReplacer(`After: []string{stepNight}`, `After: []string{"nihgt"}`))
+	b := adopted(t, strings.NewReplacer(`After: []string{stepNight}`, `After: []string{"nihgt"}`))
 	for _, command := range []string{"serve", "demo", "chaos"} {
-		out, err := run(command)
+		out, err := b.run(t, b.path, command)
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Contains(out, "building") ||
 			!strings.Contains(out, `step "deposit": it follows "nihgt", which must be listed before it`) {
@@ -56,14 +51,14 @@ func TestMistakeOfAnAdopter(t *testing.T) {
 }
 
 // adopted builds the tool with the files of docs/adopt.md, which spoil changes if it is
-// not nil, and returns a function that runs the tool.
-func adopted(t *testing.T, spoil *strings.Replacer) func(args ...string) (string, error) {
+// not nil.
+func adopted(t *testing.T, spoil *strings.Replacer) tool {
 	t.Helper()
-	page, err := os.ReadFile("../docs/adopt.md")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "adopt.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := filepath.Abs("..")
+	project, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +75,7 @@ func adopted(t *testing.T, spoil *strings.Replacer) func(args ...string) (string
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		replace[filepath.Join(root, filepath.FromSlash(m[1]))] = file
+		replace[filepath.Join(project, filepath.FromSlash(m[1]))] = file
 	}
 	if len(replace) != 6 || !spoilt {
 		t.Fatalf("%d files are on the page, want 4 of the business and the 2 that choose it; the mistake was made: %t", len(replace), spoilt)
@@ -89,18 +84,9 @@ func adopted(t *testing.T, spoil *strings.Replacer) func(args ...string) (string
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, tool := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "local.exe")
+	list := filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(name string, args ...string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), name, args...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-overlay="+list)
-		output, err := cmd.CombinedOutput()
-		return string(output), err
-	}
-	if out, err := run("go", "build", "-o", tool, "./infra/local"); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return func(args ...string) (string, error) { return run(tool, args...) }
+	return build(t, list)
 }
