@@ -11,6 +11,7 @@ import (
 // Ensure that operations succeed as soon as the account does, although the first
 // look at it has failed, by an answer or by none.
 func TestFirstFailureIsForgotten(t *testing.T) {
+	t.Parallel()
 	for name, status := range map[string]int{"unavailable": http.StatusServiceUnavailable, "no answer": 0} {
 		t.Run(name, func(t *testing.T) {
 			var up atomic.Bool

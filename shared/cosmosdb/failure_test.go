@@ -48,6 +48,7 @@ func container(t *testing.T, db *Database) *Container {
 }
 
 func TestKindOfEveryStatus(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name    string
 		status  int
