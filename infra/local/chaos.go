@@ -20,6 +20,7 @@ import (
 // chaosFlags are the flags of chaos.
 type chaosFlags struct {
 	requests, instances, treeKills   int
+	shards                           int
 	seed                             uint64
 	duration, encore, settle, clocks time.Duration
 	faults, scheduler, dir, samples  string
@@ -40,6 +41,7 @@ func (f *chaosFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.faults, "faults", usualFaults, "what to break: all, none, or words such as cosmos,servicebus.busy=0.3,-amqp.drop")
 	flags.StringVar(&f.scheduler, "scheduler", string(settings.SchedulerQueue), "`mode` in which the handlers work off the hub: queue, stream or batch")
 	flags.IntVar(&f.instances, "instances", 2, "instances of the function app, 1 to 16, each with its own handler")
+	flags.IntVar(&f.shards, "shards", 1, fmt.Sprintf("shards, 1 to %d: callers move between them, from 3 on one is added and one closed in the middle", chaos.MostShards))
 	flags.IntVar(&f.treeKills, "tree-kills", 1, "how often to kill -9 the whole tree of processes and restart it, 0 to 20")
 	flags.DurationVar(&f.clocks, "clocks-apart", 4*time.Second, "how far apart the clocks of the instances are, 0s to 4s")
 	flags.BoolVar(&f.crashes, "crash-points", true, "kill handlers at their effects: before the effect is done, or before it is answered")
@@ -60,8 +62,8 @@ const (
 // line is the command line that repeats the run: all flags but those that say
 // where it works and what it leaves and shows.
 func (f *chaosFlags) line() string {
-	line := fmt.Sprintf("go run ./infra/local chaos -requests %d -seed %d -duration %v -encore %v -faults '%s' -scheduler %s -instances %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
-		f.requests, f.seed, f.duration, f.encore, f.faults, f.scheduler, f.instances, f.treeKills, f.clocks, f.crashes, f.settle)
+	line := fmt.Sprintf("go run ./infra/local chaos -requests %d -seed %d -duration %v -encore %v -faults '%s' -scheduler %s -instances %d -shards %d -tree-kills %d -clocks-apart %v -crash-points=%t -settle %v",
+		f.requests, f.seed, f.duration, f.encore, f.faults, f.scheduler, f.instances, f.shards, f.treeKills, f.clocks, f.crashes, f.settle)
 	if f.samples != "" {
 		line += fmt.Sprintf(" -samples '%s'", f.samples)
 	}
@@ -125,7 +127,7 @@ func (f *chaosFlags) config(d *display) (chaos.Config, error) {
 			return err
 		},
 		Requests: f.requests, Seed: f.seed, Duration: f.duration, Faults: plan,
-		Instances: f.instances, Scheduler: settings.SchedulerMode(f.scheduler), TreeKills: f.treeKills, Encore: f.encore, Clocks: f.clocks, Settle: f.settle, Keep: f.keep,
+		Instances: f.instances, Shards: f.shards, Scheduler: settings.SchedulerMode(f.scheduler), TreeKills: f.treeKills, Encore: f.encore, Clocks: f.clocks, Settle: f.settle, Keep: f.keep,
 		Version: strings.TrimSpace(built.String()), Line: f.line(),
 		Notice: func(text string) { d.note("%s", text) }, Progress: d.chaos,
 	}

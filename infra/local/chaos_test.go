@@ -58,7 +58,7 @@ func TestChaosAsJSON(t *testing.T) {
 func TestChaosFindsWhatIsLost(t *testing.T) {
 	t.Parallel()
 	f := chaosFlags{
-		requests: 40, instances: 1, seed: 1, duration: time.Second, settle: time.Minute,
+		requests: 40, instances: 1, shards: 1, seed: 1, duration: time.Second, settle: time.Minute,
 		faults: "none", scheduler: "stream", dir: filepath.Join(t.TempDir(), "run"),
 	}
 	config, err := f.config(newDisplay(io.Discard, false))
@@ -121,7 +121,7 @@ func loseDelivery(ctx context.Context, subject *invariant.Subject, s invariant.S
 // and means the same run.
 func TestTheLineRepeatsTheRun(t *testing.T) {
 	values := map[string]string{
-		"requests": "77", "seed": "99", "duration": "33s", "encore": "11s", "faults": "all,amqp.drop=0.5", "scheduler": "batch", "instances": "3",
+		"requests": "77", "seed": "99", "duration": "33s", "encore": "11s", "faults": "all,amqp.drop=0.5", "scheduler": "batch", "instances": "3", "shards": "2",
 		"tree-kills": "4", "clocks-apart": "1s", "crash-points": "false", "settle": "2m0s", "samples": "some folder/samples.json",
 	}
 	besides := []string{"dir", "keep", "json"} // where it works, what it leaves and shows

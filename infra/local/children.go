@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -37,6 +38,7 @@ type childConfig struct {
 	crashes      string // the folder of the plan of crashes, "" for none
 	instances    int    // that share the acts of the plan of faults, with those that are no children
 	clocks       clocks
+	second       string // address of the first of them; "" is a free one, as the others have
 	log          *logFile
 	notice       func(string)
 }
@@ -46,10 +48,13 @@ type childConfig struct {
 func (c childConfig) further(n int) []child {
 	var all []child
 	for i := range n {
-		name := fmt.Sprintf("instance %d", i+2)
+		name, at := fmt.Sprintf("instance %d", i+2), "127.0.0.1:0"
+		if i == 0 {
+			at = cmp.Or(c.second, at)
+		}
 		one := child{
 			name: name, log: c.log, notice: c.notice,
-			args: []string{"host", "-app", c.app, "-http", "127.0.0.1:0", "-name", name,
+			args: []string{"host", "-app", c.app, "-http", at, "-name", name,
 				"-state", c.endpoints.CosmosDB, "-profile", c.profile, "-settings", c.settingsFile, "-crashes", c.crashes,
 				"-faults-from", c.endpoints.Admin, "-instances", strconv.Itoa(c.instances), "-until-eof"},
 		}

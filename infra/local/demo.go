@@ -77,7 +77,7 @@ const plenty = 2
 const nothingShown = slog.LevelError + 1
 
 func runWorkload(ctx context.Context, d *display, r *running, t trial.Trial, seed uint64, requests int) (*workload.Summary, error) {
-	if err := workload.Prepare(ctx, r.url(), t.Before); err != nil {
+	if err := workload.Prepare(ctx, workload.ClientOptions{URL: r.url()}, t.Before); err != nil {
 		return nil, err
 	}
 	start := time.Now()

@@ -64,7 +64,7 @@ func serveForOps(t *testing.T, shards int) *served {
 			t.Errorf("close: %v", err)
 		}
 	})
-	if err := workload.Prepare(t.Context(), s.url, chosentrial.Trial().Before); err != nil {
+	if err := workload.Prepare(t.Context(), workload.ClientOptions{URL: s.url}, chosentrial.Trial().Before); err != nil {
 		t.Fatal(err)
 	}
 	return s

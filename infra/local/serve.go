@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -39,6 +40,8 @@ type serveFlags struct {
 	split     bool   // only serve
 	follow    bool   // only serve: each invocation is shown
 	shards    int    // only serve
+	mapped    int    // only serve
+	second    string // only serve: address
 	clocks    clocks
 }
 
@@ -104,6 +107,8 @@ func serve(ctx context.Context, c console) error {
 	asJSON := flags.Bool("json", false, "write one JSON object a line")
 	flags.BoolVar(&f.follow, "invocations", false, "show each invocation of a function in a line; the handlers log at the level debug for that")
 	flags.IntVar(&f.shards, "shards", 1, fmt.Sprintf("shards, 1 to %d: each has a hub, queues, a database and an app of its own", system.MaxShards))
+	flags.IntVar(&f.mapped, "mapped", 0, "how many of the shards are put into the map of where requests go; 0 is all")
+	flags.StringVar(&f.second, "second-http", "127.0.0.1:0", "`address` of the second instance; port 0 takes a free one")
 	flags.BoolVar(&f.split, "split", false, "run the backends as a separate app, on the next free port, as in Azure")
 	if err := parse(c, flags); err != nil {
 		return err
@@ -113,6 +118,13 @@ func serve(ctx context.Context, c console) error {
 	}
 	if f.shards < 1 || f.shards > system.MaxShards || f.shards > 1 && f.settings != "" {
 		return &usageError{fmt.Sprintf("serve: -shards %d: use 1 to %d, and only 1 with -settings", f.shards, system.MaxShards)}
+	}
+	if f.mapped < 0 || f.mapped > f.shards {
+		return &usageError{fmt.Sprintf("serve: -mapped %d: use 1 to the number of -shards, or 0 for all", f.mapped)}
+	}
+	f.mapped = cmp.Or(f.mapped, f.shards)
+	if err := checkAddresses("serve", system.Addresses{HTTP: f.second, AMQP: f.at.AMQP, Cosmos: f.at.Cosmos, OpenToNetwork: f.at.OpenToNetwork}); err != nil {
+		return err
 	}
 	if err := checkSettings(f.settings); err != nil {
 		return err
@@ -189,10 +201,11 @@ func (r *running) start(ctx context.Context, d *display, f serveFlags, app, dir 
 	if f.split {
 		hosts++
 	}
+	hosts += max(0, f.shards-1)
 	notice := func(text string) { d.note("%s", text) }
 	d.note("starting the services and the function app")
 	r.system, err = system.Start(ctx, system.Config{
-		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split, Partitions: f.hub.partitions, Shards: f.shards,
+		App: app, Addresses: f.at, Data: f.data.in(dir), Settings: set, SettingsFile: f.settings, Split: f.split, Partitions: f.hub.partitions, Shards: f.shards, Mapped: f.mapped,
 		Profile: f.faults.profile, Faults: faults, Crashes: r.crashes, Admin: f.faults.admin, Instances: hosts,
 		Logger: r.log.logger, HandlerLog: r.log.handlerLine, Notice: notice,
 		EndpointsFile: filepath.Join(dir, "endpoints.json"),
@@ -206,7 +219,7 @@ func (r *running) start(ctx context.Context, d *display, f serveFlags, app, dir 
 	further := childConfig{
 		app: app, endpoints: r.system.Endpoints(), settings: r.system.Settings(), settingsFile: f.settings,
 		profile: f.faults.profileName, crashes: f.faults.crashes, instances: hosts, log: r.log,
-		clocks: f.clocks, notice: notice,
+		clocks: f.clocks, notice: notice, second: f.second,
 	}.further(f.instances - 1)
 	played := r.foreign.children(r.system, faults, r.log, notice)
 	r.children = startChildren(slices.Concat(further, played))
@@ -262,7 +275,7 @@ func (r *running) seed(ctx context.Context, d *display) error {
 		return nil
 	}
 	if t := chosentrial.Trial(); t != nil {
-		return workload.Prepare(ctx, r.system.Endpoints().BackendsURL(), t.Before)
+		return workload.Prepare(ctx, workload.ClientOptions{URL: r.system.Endpoints().BackendsURL()}, t.Before)
 	}
 	return nil
 }

@@ -284,7 +284,7 @@ func takesOver(t *testing.T, mode settings.SchedulerMode) {
 	o.writeSettings(mode, endpoints, strings.Replace(endpoints.CosmosDB, endpoints.Cosmos, seen.before(t, endpoints.Cosmos), 1))
 	first, address := o.start("one")
 	at.Store(&address)
-	if err := workload.Prepare(t.Context(), address, chosentrial.Trial().Before); err != nil {
+	if err := workload.Prepare(t.Context(), workload.ClientOptions{URL: address}, chosentrial.Trial().Before); err != nil {
 		t.Fatal(err)
 	}
 	s := &served{t: t, url: address}

@@ -110,7 +110,7 @@ func (b *Broker) OpenSink(ctx context.Context, a amqp.Attach) (amqp.Sink, amqp.L
 		if len(segs) > 1 {
 			return nil, amqp.LinkOptions{}, amqp.Errorf(amqp.CondNotAllowed, "Nothing can be sent to '%s'", a.Address)
 		}
-		sink, err := b.serviceBusFaults().sink(&queueSink{q: q, client: client})
+		sink, err := b.serviceBusFaults(segs[0]).sink(&queueSink{q: q, client: client})
 		return sink, amqp.LinkOptions{MaxMessageSize: uint64(q.cfg.MaxMessageBytes)}, err
 	}
 	if slices.Contains(a.Capabilities, idempotentCapability) {
@@ -121,7 +121,7 @@ func (b *Broker) OpenSink(ctx context.Context, a amqp.Attach) (amqp.Sink, amqp.L
 	if err != nil {
 		return nil, amqp.LinkOptions{}, err
 	}
-	sink, err = b.eventHubsFaults().sink(sink)
+	sink, err = b.eventHubsFaults(segs[0]).sink(sink)
 	return sink, amqp.LinkOptions{MaxMessageSize: maxEventBytes}, err
 }
 
@@ -135,11 +135,11 @@ func (b *Broker) OpenSource(_ context.Context, a amqp.Attach, out amqp.Outgoing)
 		return nil, amqp.LinkOptions{}, err
 	}
 	if q, sub, ok := b.queueAt(segs); ok {
-		return b.serviceBusFaults().source(out, func(out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
+		return b.serviceBusFaults(segs[0]).source(out, func(out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
 			return q.openSource(sub, a, out)
 		})
 	}
-	return b.eventHubsFaults().source(out, func(out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
+	return b.eventHubsFaults(segs[0]).source(out, func(out amqp.Outgoing) (amqp.Source, amqp.LinkOptions, error) {
 		h, _ := b.hub(segs[0]) // it is known
 		return h.openSource(segs[1:], a, out)
 	})

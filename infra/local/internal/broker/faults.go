@@ -12,22 +12,23 @@ type linkFaults struct {
 	in                     *fault.Injector // nil: none
 	detach, busy, sendLost fault.Point
 	away                   fault.Point
+	entity                 string // the queue or hub, which a burst may be for alone
 	busyText               string
 }
 
-func (b *Broker) serviceBusFaults() linkFaults {
+func (b *Broker) serviceBusFaults(entity string) linkFaults {
 	return linkFaults{
 		in: b.cfg.Faults, detach: fault.ServiceBusDetach, busy: fault.ServiceBusBusy, sendLost: fault.ServiceBusSendLost,
-		away: fault.ServiceBusAway,
+		away: fault.ServiceBusAway, entity: entity,
 		// Microsoft Learn, "Throttling operations on Azure Service Bus".
 		busyText: "The request was terminated because the entity is being throttled. Error code : 50009. Please wait 2 seconds and try again.",
 	}
 }
 
-func (b *Broker) eventHubsFaults() linkFaults {
+func (b *Broker) eventHubsFaults(entity string) linkFaults {
 	return linkFaults{
 		in: b.cfg.Faults, detach: fault.EventHubsDetach, busy: fault.EventHubsBusy, sendLost: fault.EventHubsSendLost,
-		away: fault.EventHubsAway,
+		away: fault.EventHubsAway, entity: entity,
 		// Microsoft Learn, "Event Hubs messaging exceptions", server busy.
 		busyText: "The request was terminated because the entity is being throttled. Error code : 50002. Sub error : 102. Please wait 4 seconds and try again.",
 	}
@@ -44,12 +45,12 @@ func forcedDetach(role string) *amqp.DetachError {
 }
 
 // detaches decides whether the link ends instead of what is to pass on it.
-func (f linkFaults) detaches() bool { return f.in.Hit(f.away) || f.in.Hit(f.detach) }
+func (f linkFaults) detaches() bool { return f.in.HitIn(f.away, f.entity) || f.in.Hit(f.detach) }
 
 // reached returns the error of a service that is away, for links that are to
 // open and for requests; nil if it is there.
 func (f linkFaults) reached() error {
-	if f.in.Hit(f.away) {
+	if f.in.HitIn(f.away, f.entity) {
 		return amqp.Errorf(amqp.CondServerBusy, "%s", f.busyText)
 	}
 	return nil

@@ -19,7 +19,7 @@ func (b *Broker) readHub(r amqp.Request, entity []string) (amqp.Response, error)
 	if err := b.mayRead(r, lower); err != nil {
 		return amqp.Response{}, err
 	}
-	if err := b.eventHubsFaults().reached(); err != nil {
+	if err := b.eventHubsFaults(lower).reached(); err != nil {
 		return amqp.Response{}, err
 	}
 	switch kind := text(r.Properties["type"]); kind {

@@ -37,7 +37,7 @@ func (b *Broker) Request(ctx context.Context, r amqp.Request) (amqp.Response, er
 	if err != nil {
 		return amqp.Response{}, err
 	}
-	m := managed{q, sub, b.serviceBusFaults(), b.mortal(ctx, r.Conn, entity[0])}
+	m := managed{q, sub, b.serviceBusFaults(entity[0]), b.mortal(ctx, r.Conn, entity[0])}
 	if err := m.faults.reached(); err != nil {
 		return amqp.Response{}, err
 	}

@@ -20,6 +20,7 @@ type Bound struct {
 
 	point fault.Point // whose hits are counted, "" for another bound
 	sign  Sign        // that is counted, "" for another bound
+	shard int         // whose transactions are counted, 0 for another bound
 }
 
 // Met reports whether it happened often enough.
@@ -55,7 +56,15 @@ var signBounds = []struct {
 	{Outside, 20, ""}, // of each crowd
 	{Pickups, 1, fault.BackendAway},
 	{Lost, 10, ""},
+	{Moves, 12, ""},
+	{Pinned, 60, ""},
+	{Moved, 30, ""},
+	{OldMap, 0.5, fault.CosmosMap},
 }
+
+// shardShare is the part of the accepted requests that each shard must have had, for
+// however short a time it has taken any.
+const shardShare = 0.03
 
 // The shares of the requests that must be accepted, and Completed; and what
 // part of the acts that the plan has on average must have been done, since an
@@ -97,6 +106,9 @@ func (c Config) bounds(crashPoints int) []Bound {
 		}
 		all = append(all, Bound{Name: string(s.sign), Wanted: wanted, sign: s.sign})
 	}
+	for n := 1; c.sharded() && n <= c.Shards; n++ {
+		all = append(all, Bound{Name: fmt.Sprint("transactions in shard ", n), Wanted: int(shardShare * float64(c.Requests)), shard: n})
+	}
 	for _, info := range fault.Points {
 		if c.breaks(info.Point) {
 			all = append(all, Bound{Name: string(info.Point), Wanted: c.hits(info, size), point: info.Point})
@@ -118,6 +130,10 @@ func (c Config) lacks(sign Sign) bool {
 		return len(c.pivots()) == 0
 	case Lost:
 		return c.Trial.Rivals == nil
+	case Moves, Pinned, Moved:
+		return !c.sharded()
+	case OldMap: // of the shard that is closed
+		return c.Shards < 3
 	}
 	return false
 }
@@ -127,7 +143,7 @@ func (c Config) lacks(sign Sign) bool {
 // again.
 func (c Config) shown(rules []string) []string {
 	return slices.DeleteFunc(slices.Clone(rules), func(rule string) bool {
-		return rule == "room" && c.lacks(Outside) || rule == "answers"
+		return rule == "room" && c.lacks(Outside) || rule == "answers" && !c.sharded()
 	})
 }
 
@@ -192,6 +208,8 @@ func (c Config) can(p fault.Point) bool {
 		return runtime.GOOS != "windows"
 	case fault.ServiceLate, fault.ServiceKill:
 		return len(c.Trial.Services) > 0
+	case fault.CosmosMap:
+		return c.sharded()
 	case fault.EventHubsRecreated: // slow deliveries hold their partitions: the hub is hardly ever empty
 		return c.Scheduler == settings.SchedulerQueue
 	}
@@ -202,6 +220,7 @@ func (c Config) can(p fault.Point) bool {
 type seen struct {
 	accepted, completed, kills, points int
 	signs                              map[Sign]int
+	shards                             []int // transactions of each, from the first; none before the end
 	faults                             map[fault.Point]fault.Count
 }
 
@@ -213,6 +232,10 @@ func measure(bounds []Bound, s seen) []Bound {
 		switch {
 		case b.point != "":
 			b.Seen = int(s.faults[b.point].Hit)
+		case b.shard > 0:
+			if b.shard <= len(s.shards) {
+				b.Seen = s.shards[b.shard-1]
+			}
 		case b.sign != "":
 			b.Seen = s.signs[b.sign]
 		default:

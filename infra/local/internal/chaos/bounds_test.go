@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -53,7 +54,17 @@ func TestBoundsGrowWithTheRun(t *testing.T) {
 	}
 	queued := breaking(10000, 3*time.Minute+30*time.Second)
 	queued.Scheduler = settings.SchedulerQueue
-	all := append(large, queued.bounds(40)...) // some come with one way to schedule alone
+	sharded := breaking(10000, 3*time.Minute+30*time.Second)
+	sharded.Shards = 3
+	all := slices.Concat(large, queued.bounds(40), sharded.bounds(40)) // some come with one way to schedule alone, or with shards
+	for n := 1; n <= 3; n++ {
+		if b := bound(t, all, fmt.Sprint("transactions in shard ", n)); b.Wanted != 300 || measure([]Bound{b}, seen{shards: []int{7, 8, 9}})[0].Seen != 6+n {
+			t.Errorf("shard %d: %+v", n, b)
+		}
+	}
+	if slices.ContainsFunc(large, func(b Bound) bool { return b.shard > 0 || b.sign == Moves || b.point == fault.CosmosMap }) {
+		t.Error("one shard has bounds for several")
+	}
 	for _, s := range signBounds {
 		if b := bound(t, all, string(s.sign)); b.Wanted < 1 {
 			t.Errorf("the large run wants %d of %s", b.Wanted, s.sign)

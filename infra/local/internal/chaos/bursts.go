@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -94,7 +95,7 @@ func instances(c Config) []string {
 	for i := range names {
 		names[i] = fmt.Sprintf("instance %d", i+1)
 	}
-	return names
+	return append(names, c.stamps()...)
 }
 
 // remedies are all bursts that a run has, each at least once.
@@ -146,5 +147,35 @@ func (c Config) planBursts(start time.Time) []fault.Burst {
 			all = append(all, r.bursts(c, start.Add(at), random)...)
 		}
 	}
+	return append(all, c.shardBursts(start)...)
+}
+
+// shardBursts are those of a run with several shards: all services of one are away, and
+// around the closing some can't read the map.
+func (c Config) shardBursts(start time.Time) []fault.Burst {
+	if !c.sharded() {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(c.Seed, 0x736861726473))
+	var all []fault.Burst
+	n := 1 + random.IntN(c.Shards)
+	from := start.Add(upTo(random, max(1, c.Duration*9/10-outage(c.Duration))))
+	away := func(p fault.Point, names ...string) {
+		for _, name := range names {
+			if c.breaks(p) {
+				all = append(all, fault.Burst{Point: p, Scope: system.InShard(name, n), From: from.UTC(), Seconds: outage(c.Duration).Seconds(), Rate: 1})
+			}
+		}
+	}
+	away(fault.EventHubsAway, eventHub)
+	away(fault.ServiceBusAway, queues...)
+	away(fault.CosmosAway, database)
+	if c.breaks(fault.CosmosMap) {
+		from := start.Add(time.Duration(closedPart*float64(c.Duration)) - oldMapBefore)
+		all = append(all, fault.Burst{Point: fault.CosmosMap, From: from.UTC(), Seconds: max(oldMapTime, outage(c.Duration)).Seconds(), Rate: oldMapShare})
+	}
 	return all
 }
+
+// oldMapShare is the part of the processes that can't read the map in a burst of that.
+const oldMapShare = 0.5

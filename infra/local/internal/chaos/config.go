@@ -37,6 +37,7 @@ type Config struct {
 	Duration  time.Duration // of sending and breaking
 	Faults    fault.Plan
 	Instances int
+	Shards    int                    // 1 is a system without a map
 	Scheduler settings.SchedulerMode // of the handlers
 	// Encore is how long it goes on at most while too little has been seen.
 	Encore    time.Duration
@@ -76,6 +77,7 @@ func (c Config) Validate() error {
 	check(c.Duration >= time.Second && c.Duration <= time.Hour, "-duration %v: use 1s to 1h", c.Duration)
 	check(slices.Contains(settings.Schedulers, c.Scheduler), "-scheduler %q: use one of %v", c.Scheduler, settings.Schedulers)
 	check(c.Instances >= 1 && c.Instances <= MaxInstances, "-instances %d: use 1 to %d", c.Instances, MaxInstances)
+	check(c.Shards >= 1 && c.Shards <= MostShards, "-shards %d: use 1 to %d", c.Shards, MostShards)
 	check(c.Clocks >= 0 && c.Clocks <= MaxClocks, "-clocks-apart %v: use 0s to %v", c.Clocks, MaxClocks)
 	check(c.TreeKills >= 0 && c.TreeKills <= MaxTreeKills, "-tree-kills %d: use 0 to %d", c.TreeKills, MaxTreeKills)
 	check(c.Encore >= 0 && c.Encore <= time.Hour, "-encore %v: use 0s to 1h", c.Encore)

@@ -33,6 +33,8 @@ type outcome struct {
 	sending
 	transactionID string // "" if it was not accepted
 	end           ending
+	begun, ended  time.Time // of asking
+	repeated      time.Time // when it was sent again and accepted; zero if it wasn't
 }
 
 // cancelled is what a client was told of a cancel.
@@ -85,21 +87,39 @@ func wait(ctx context.Context, d time.Duration) bool {
 // carryOut does all that one client does about one transaction.
 func (l *load) carryOut(ctx, patience context.Context, s sending) error {
 	var acting errgroup.Group
+	begun := time.Now()
 	l.act(ctx, patience, &acting, s, beside, s.ID)
 	receipt, end, err := l.request(ctx, l.delivering(s))
+	o := outcome{sending: s, transactionID: receipt.TransactionID, end: end, begun: begun, ended: time.Now()}
 	if err == nil && end == wasAccepted {
 		if s.malformed() {
 			l.found(receipt.TransactionID, "it is malformed, and was accepted")
 		}
 		l.act(ctx, patience, &acting, s, accepted, receipt.TransactionID)
-		if s.has(completed) && l.untilCompleted(patience, receipt.TransactionID) {
+		if s.has(completed) && l.untilCompleted(workload.As(patience, s.Caller), receipt.TransactionID) {
 			l.act(ctx, patience, &acting, s, completed, receipt.TransactionID)
 		}
 	}
+	if err == nil && end == wasAccepted && s.Again > 0 && wait(patience, s.Again) {
+		o.repeated, err = l.again(ctx, s, receipt)
+	}
 	l.mu.Lock()
-	l.outcomes = append(l.outcomes, outcome{s, receipt.TransactionID, end})
+	l.outcomes = append(l.outcomes, o)
 	l.mu.Unlock()
 	return errors.Join(err, acting.Wait())
+}
+
+// again sends an accepted request once more, and returns when, if it was accepted again.
+func (l *load) again(ctx context.Context, s sending, first workload.Receipt) (time.Time, error) {
+	at := time.Now()
+	receipt, end, err := l.request(ctx, l.delivering(s))
+	if err != nil || end != wasAccepted {
+		return time.Time{}, err
+	}
+	if receipt != first {
+		l.found(s.Name, "the same request was accepted as %v and later as %v", first, receipt)
+	}
+	return at, nil
 }
 
 // cancels is how many cancels the client asks for.
@@ -132,7 +152,9 @@ func (l *load) act(ctx, patience context.Context, acting *errgroup.Group, s send
 			if !wait(patience, a.After) {
 				return nil
 			}
-			receipt, end, err := l.request(ctx, l.changing(a, id))
+			q := l.changing(a, id)
+			q.caller = s.Caller
+			receipt, end, err := l.request(ctx, q)
 			if a.Kind == workflow.OperationCancel {
 				l.mu.Lock()
 				l.cancels = append(l.cancels, cancelled{id, receipt.OperationID, end, s.cancels() == 1})

@@ -15,11 +15,11 @@ const meanwhilePause = 250 * time.Millisecond
 // callMeanwhile makes the trial's calls beside the requests, so that the backends
 // that the workflow only reads write as well while everything breaks. It ends with
 // ctx.
-func callMeanwhile(ctx context.Context, url string, nth func(n int) trial.Call) error {
+func callMeanwhile(ctx context.Context, o workload.ClientOptions, nth func(n int) trial.Call) error {
 	if nth == nil {
 		return nil
 	}
-	client := workload.NewClient(workload.ClientOptions{URL: url, Connections: 1})
+	client := workload.NewClient(o)
 	defer client.Close()
 	for n := 0; wait(ctx, meanwhilePause); n++ {
 		if err := client.Call(ctx, nth(n)); err != nil && ctx.Err() == nil {

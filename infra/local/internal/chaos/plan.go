@@ -28,6 +28,10 @@ type sending struct {
 	// Twice is true if the client sends the request a second time while the
 	// first is on its way, under the same id or key.
 	Twice bool
+	// Caller is who sends it, "" where nobody is told apart. Again is how long after it
+	// was accepted the caller sends it once more; 0 for never.
+	Caller string
+	Again  time.Duration
 	// Leaves is how long after sending it the client goes away, whether or not it has
 	// its answer; 0 for one that stays.
 	Leaves time.Duration
@@ -99,6 +103,9 @@ type mixture struct {
 	away []time.Duration
 	// refused tells of which transactions a fault refuses the undo; nil: of none.
 	refused func(transactionID string) bool
+	// again is how much later some are sent again at most, where callers are told
+	// apart; 0 where they aren't.
+	again time.Duration
 }
 
 // mixture is the plan's own, for a run that begins at start with these bursts.
@@ -106,6 +113,9 @@ func (c Config) mixture(start time.Time, bursts []fault.Burst) mixture {
 	m := mixture{
 		trial: c.Trial, seed: c.Seed, name: fmt.Sprint(c.Seed), requests: c.Requests,
 		until: time.Duration(sendingPart * float64(c.Duration)), start: start,
+	}
+	if c.sharded() {
+		m.again = c.Duration / 2
 	}
 	for _, b := range bursts {
 		if b.Point == fault.BackendAway && slices.Contains(c.pivots(), b.Scope) {
@@ -146,9 +156,14 @@ func (m mixture) plan() ([]sending, error) {
 			s.At = spike
 		}
 		s.choose(random)
+		if m.again > 0 {
+			s.Caller = callerOf(i)
+		}
 		if !s.malformed() && s.Leaves == 0 && i%actedEvery == 0 {
 			stories[acted%len(stories)](&s, random)
 			acted++
+		} else if m.again > 0 && !s.malformed() && s.ID+s.Key != "" && i%2 == 1 {
+			s.Again = 1 + upTo(random, m.again)
 		}
 		all[i] = s
 	}
@@ -193,7 +208,7 @@ func (s *sending) draw(m mixture, random *rand.Rand) error {
 func (m mixture) stage(all []sending, random *rand.Rand) {
 	free := map[string][]*sending{} // by kind
 	for i := range all {
-		if s := &all[i]; len(s.Acts) == 0 && s.Leaves == 0 {
+		if s := &all[i]; len(s.Acts) == 0 && s.Leaves == 0 && s.Again == 0 {
 			free[s.Kind.Name] = append(free[s.Kind.Name], s)
 		}
 	}

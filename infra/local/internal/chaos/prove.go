@@ -75,6 +75,9 @@ func (r *run) judge(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if snapshot.Answers, err = r.answers(ctx, entries); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(r.faults.look(ctx, r.at.Admin), r.signs.look()); err != nil {
 		return nil, err
 	}
@@ -95,10 +98,6 @@ func (r *run) noteLateDeaths() {
 
 func (r *run) undoRefused(transactionID string) bool {
 	return fault.Chosen(r.c.Faults, fault.BackendUndoRefused, transactionID)
-}
-
-func (r *run) source() invariant.Source {
-	return invariant.Source{CosmosDB: r.at.CosmosDB, Database: database, ServiceBus: r.at.ServiceBus, Queues: queues}
 }
 
 // snapshot collects what is stored, again until all of it is at rest or limited
@@ -176,6 +175,15 @@ func (r *run) fill(report *Report, s invariant.Snapshot) {
 	}
 	all := r.seen(report.Invariants.States[workflow.Completed])
 	all.signs[Outside], all.signs[Pickups], all.signs[Lost] = len(s.Outside), r.c.Subject.PivotsMeanwhile(&s), lost(r.load.outcomes, state)
+	if r.c.sharded() {
+		in, changes := places(s), r.moves.all()
+		all.signs[Pinned], all.signs[OldMap] = placements(r.load.outcomes, changes, in)
+		all.signs[Moved], all.signs[Moves] = moved(r.load.outcomes, changes, in), len(changes)
+		report.Shards = s.Placed()
+		for n := 1; n <= r.c.Shards; n++ {
+			all.shards = append(all.shards, report.Shards[numbered(n)])
+		}
+	}
 	report.Bounds = slices.Concat(measure(r.bounds, all), r.c.unchecked(report.Invariants.Unchecked()), r.c.unbroken(report.Unbroken))
 	report.Findings = slices.Concat([]Finding{}, r.load.findings, checkEnds(r.load.outcomes, transactions, r.undoRefused),
 		checkCancels(r.load.cancels, state, func(operationID string) workflow.OperationState { return operations[operationID] }))

@@ -29,6 +29,7 @@ const (
 // question is a request that a client repeats until it is answered for good.
 type question struct {
 	name     string
+	caller   string
 	kind     workflow.OperationKind
 	body     json.RawMessage
 	twice    bool
@@ -39,7 +40,7 @@ type question struct {
 // delivering is the question that asks for a delivery.
 func (l *load) delivering(s sending) question {
 	return question{
-		name: s.Name, kind: workflow.OperationStart, twice: s.Twice, body: s.Body,
+		name: s.Name, caller: s.Caller, kind: workflow.OperationStart, twice: s.Twice, body: s.Body,
 		ask: func(ctx context.Context) (workload.Receipt, error) {
 			if s.Leaves > 0 {
 				return l.submitAndLeave(ctx, s)
@@ -116,11 +117,11 @@ func (l *load) request(ctx context.Context, q question) (workload.Receipt, endin
 
 func (l *load) once(ctx context.Context, q question) (workload.Receipt, ending, error) {
 	begun := time.Now()
-	r, err := q.ask(ctx)
+	r, err := q.ask(workload.As(ctx, q.caller))
 	end := l.judge(ctx, q, err)
 	if end == wasAccepted {
 		if err := l.ledger.add(invariant.LedgerEntry{
-			TransactionID: r.TransactionID, OperationID: r.OperationID, Kind: q.kind, Body: q.body, AcceptedAt: time.Now(),
+			TransactionID: r.TransactionID, OperationID: r.OperationID, Kind: q.kind, Body: q.body, Caller: q.caller, AcceptedAt: time.Now(),
 		}); err != nil {
 			return r, end, err
 		}

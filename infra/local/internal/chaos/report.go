@@ -12,6 +12,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -22,6 +23,9 @@ type Report struct {
 	Seed    uint64 `json:"seed"`
 	// Scheduler says how the handlers worked off the hub.
 	Scheduler settings.SchedulerMode `json:"scheduler"`
+
+	// Shards are the transactions of each; nil with one.
+	Shards map[shard.Number]int `json:"shards,omitempty"`
 
 	Clients Clients `json:"clients"`
 	// Operations counts them by kind and by how they ended.

@@ -11,7 +11,7 @@
 // Reading order: config.go, run.go (one run), plan.go and stories.go (what is
 // sent), load.go and question.go (the clients), ledger.go (what they know),
 // poison.go, receiver.go (who is told), package tree (the processes), faults.go,
-// bursts.go, effects.go and crash.go (what is broken), signs.go and bounds.go (what must be
+// bursts.go, shards.go, moves.go, effects.go and crash.go (what is broken), signs.go and bounds.go (what must be
 // seen of it), steer.go (towards that), storm.go (all that at once), settle.go,
 // ends.go and prove.go (the judgement), report.go; meanwhile.go (what the trial has
 // besides).
@@ -30,6 +30,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/issuer"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/tree"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
@@ -59,6 +60,9 @@ type run struct {
 	load    *load
 	client  *workload.Client
 	poison  []poison
+	tokens  *tokens // nil with one shard
+	second  string  // address of the second instance
+	moves   moves
 
 	kills, recoveryKills int
 	calmAt               time.Time // when the faults have ended
@@ -138,7 +142,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	if err := c.Stage(ctx, r.paths.app); err != nil {
 		return nil, err
 	}
-	ports, err := tree.FreePorts(4)
+	ports, err := tree.FreePorts(5)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +155,7 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 	command := append(c.Command, "-profile", "chaos", "-app", r.paths.app, "-data", r.paths.data,
 		"-instances", strconv.Itoa(c.Instances), "-clocks", clocks(c),
 		"-http", ports[0], "-amqp", ports[1], "-cosmos", ports[2], "-admin", ports[3])
+	command, r.second = append(command, c.flags(ports[4])...), ports[4]
 	var watch *effect.Watch
 	points := 0
 	if c.CrashPoints {
@@ -164,8 +169,19 @@ func prepare(ctx context.Context, c Config) (*run, error) {
 		watch.Close()
 		return nil, errors.Join(err, r.output.Close(), r.ledger.close())
 	}
+	env := append(environment(c), r.news.settings()...)
+	if c.sharded() {
+		i, err := issuer.Start()
+		if err != nil {
+			return nil, errors.Join(err, r.news.close(), r.output.Close(), r.ledger.close())
+		}
+		r.tokens = &tokens{issuer: i, given: map[string]string{}}
+		for name, value := range trial.Sorted(i.Settings()) {
+			env = append(env, name+"="+value)
+		}
+	}
 	r.tree = tree.New(tree.Config{
-		Command: command, Env: append(environment(c), r.news.settings()...),
+		Command: command, Env: env,
 		Endpoints: r.paths.endpoints, Output: r.output, Grace: 15 * time.Second,
 	})
 	r.poison = planPoison(c.Seed, c.Requests, c.Duration)
@@ -232,11 +248,13 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.revive(ctx); err != nil {
 		return err
 	}
-	r.client = workload.NewClient(workload.ClientOptions{
-		URL: "http://" + r.at.HTTP, Resource: r.c.Business.Resource, Connections: 64, Timeout: 15 * time.Second, Seen: r.tally.exchange,
-	})
+	r.client = workload.NewClient(r.options(workload.ClientOptions{
+		Resource: r.c.Business.Resource, Connections: 64, Timeout: 15 * time.Second, Seen: r.tally.exchange,
+	}))
 	r.load = &load{client: r.client, ledger: r.ledger, tally: r.tally}
-	return r.arming(ctx, func(ctx context.Context) error { return workload.Prepare(ctx, "http://"+r.at.HTTP, r.c.Trial.Before) })
+	return r.arming(ctx, func(ctx context.Context) error {
+		return workload.Prepare(ctx, r.options(workload.ClientOptions{}), r.c.Trial.Before)
+	})
 }
 
 // revive starts the tree and waits until it serves.
@@ -282,5 +300,9 @@ func (r *run) close() error {
 	if r.client != nil {
 		r.client.Close()
 	}
-	return errors.Join(r.tree.Stop(), r.output.Close(), r.ledger.close(), r.news.close())
+	err := errors.Join(r.tree.Stop(), r.output.Close(), r.ledger.close(), r.news.close())
+	if r.tokens != nil {
+		err = errors.Join(err, r.tokens.failed, r.tokens.issuer.Close())
+	}
+	return err
 }

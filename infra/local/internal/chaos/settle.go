@@ -38,13 +38,13 @@ var errNotSettled = errors.New("not everything has ended")
 // operations, or with errNotSettled when ctx ends. shown is told how many are
 // open.
 func (s *settling) wait(ctx context.Context, entries []invariant.LedgerEntry, shown func(open int)) error {
-	open := map[string][]string{} // operations by transaction
+	open, callers := map[string][]string{}, callersOf(entries) // operations by transaction
 	for _, e := range entries {
 		open[e.TransactionID] = append(open[e.TransactionID], e.OperationID)
 	}
 	for {
 		begun := time.Now()
-		err := s.look(ctx, open)
+		err := s.look(ctx, open, callers)
 		shown(len(open))
 		switch {
 		case err == nil && len(open) == 0:
@@ -59,13 +59,14 @@ func (s *settling) wait(ctx context.Context, entries []invariant.LedgerEntry, sh
 }
 
 // look reads all open transactions and takes those out that have ended.
-func (s *settling) look(ctx context.Context, open map[string][]string) error {
+func (s *settling) look(ctx context.Context, open map[string][]string, callers map[string]string) error {
 	var mu sync.Mutex
 	var ended []string
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(settleParallel)
 	for id, operations := range open {
 		group.Go(func() error {
+			ctx := workload.As(ctx, callers[id])
 			v, err := s.client.Progress(ctx, id)
 			if workload.Status(err) == http.StatusNotFound {
 				return nil // it was accepted, and is lost, or not there yet

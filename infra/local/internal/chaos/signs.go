@@ -32,11 +32,17 @@ const (
 	Outside        Sign = "operations kept outside of their transaction"
 	Pickups        Sign = "pickups while an operation was on its way"
 	Lost           Sign = "requests for what a rival had"
+
+	// Of a run with several shards.
+	Moves  Sign = "changes of the map of the shards"
+	Pinned Sign = "new transactions where their caller is pinned"
+	Moved  Sign = "repeats of callers whose new transactions went elsewhere by then"
+	OldMap Sign = "new transactions that an old map placed in a closing shard"
 )
 
 // logged are the lines of the log, by their text and what else must be in them,
-// that a sign is read from; {resource} is the business's. Unacknowledged is what clients see, and the last three
-// are read from what is stored in the end.
+// that a sign is read from; {resource} is the business's. Unacknowledged is what clients see, and those from
+// Outside on are read from what is stored in the end.
 var logged = []struct {
 	sign       Sign
 	text, also string

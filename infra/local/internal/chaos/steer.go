@@ -116,6 +116,6 @@ func (c Config) encoreTime() time.Duration { return min(c.Encore, c.Duration*5/3
 // end.
 func missing(bounds []Bound) []Bound {
 	return slices.DeleteFunc(slices.Clone(bounds), func(b Bound) bool {
-		return b.Met() || b.Name == boundCompleted || slices.Contains([]Sign{Outside, Pickups, Lost}, b.sign)
+		return b.Met() || b.Name == boundCompleted || b.shard > 0 || slices.Contains([]Sign{Outside, Pickups, Lost, Moves, Pinned, Moved, OldMap}, b.sign)
 	})
 }

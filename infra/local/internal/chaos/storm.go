@@ -91,7 +91,9 @@ func (r *run) storm(ctx context.Context) (err error) {
 			return services.PutInto(ctx, p.queue, p.body)
 		})
 	})
-	group.Go(func() error { return callMeanwhile(patience, "http://"+r.at.HTTP, r.c.Trial.Meanwhile) })
+	app := r.options(workload.ClientOptions{Connections: 1})
+	group.Go(func() error { return callMeanwhile(patience, app, r.c.Trial.Meanwhile) })
+	group.Go(func() error { return r.makeMoves(patience, append(app.Others, app.URL), r.c.planMoves()) })
 	w := &work{done: make(chan struct{})}
 	go func() {
 		w.err = group.Wait()

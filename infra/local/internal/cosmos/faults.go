@@ -50,7 +50,10 @@ func (s *Server) attempt(c *call, handle handler) (*response, error) {
 	if s.faults.Hit(fault.CosmosThrottle) {
 		return nil, errThrottled()
 	}
-	if s.faults.Hit(fault.CosmosAway) || s.faults.Hit(fault.CosmosUnavailable) {
+	if s.faults.HitIn(fault.CosmosAway, c.target.id(0)) || s.faults.Hit(fault.CosmosUnavailable) {
+		return nil, errUnavailable()
+	}
+	if c.reads(mapContainer, mapItem) && s.faults.HitKey(fault.CosmosMap, c.UserAgent()) {
 		return nil, errUnavailable()
 	}
 	if key := c.partition(); key != "" && (c.writes() || !stillRead(key)) && s.faults.HitKey(fault.CosmosPartition, key) {
@@ -72,6 +75,14 @@ func (s *Server) attempt(c *call, handle handler) (*response, error) {
 
 // onItems reports whether the call is for items of a container.
 func (c *call) onItems() bool { return strings.HasPrefix(c.target.pattern, "dbs/*/colls/*/docs") }
+
+// The item with the map of the shards: see package cosmosdb.
+const mapContainer, mapItem = "checkpoints", "shards"
+
+// reads reports whether the call reads that item.
+func (c *call) reads(container, item string) bool {
+	return c.Method == http.MethodGet && len(c.target.ids) > 2 && c.target.id(1) == container && c.target.id(2) == item
+}
 
 // writes reports whether the call is to change items.
 func (c *call) writes() bool { return c.Method != http.MethodGet && !c.isQuery() }

@@ -11,7 +11,8 @@ import (
 type Burst struct {
 	Point Point `json:"point"`
 	// Scope, if it is not "", is the one of several that is hit: a function of a
-	// backend, or an instance by its name. Points that know no scopes are not hit
+	// backend, an instance by its name, or, of a service that is away, a queue, a hub
+	// or a database. Points that know no scopes are not hit
 	// by a burst that has one.
 	Scope string `json:"scope,omitempty"`
 	// From and Seconds are when; other processes go by the same clock.

@@ -54,7 +54,8 @@ type LedgerEntry struct {
 	// reschedule. Nil if the client does not know any more; then it is not
 	// compared with what is stored.
 	Body       json.RawMessage `json:"body,omitempty"`
-	AcceptedAt time.Time       `json:"acceptedAt"` // when the answer came, by the client's clock
+	Caller     string          `json:"caller,omitempty"` // whose it is, where callers are told apart
+	AcceptedAt time.Time       `json:"acceptedAt"`       // when the answer came, by the client's clock
 }
 
 // Queue is what waits in a queue. Messages that are locked count as what they

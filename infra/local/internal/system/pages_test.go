@@ -120,7 +120,7 @@ func TestOpenToTheNetwork(t *testing.T) {
 			t.Errorf("this machine is told to call %s", at)
 		}
 	}
-	if err := workload.Prepare(t.Context(), s.Endpoints().BackendsURL(), chosentrial.Trial().Before); err != nil {
+	if err := workload.Prepare(t.Context(), workload.ClientOptions{URL: s.Endpoints().BackendsURL()}, chosentrial.Trial().Before); err != nil {
 		t.Fatal(err)
 	}
 	r := &run{System: s, t: t, client: http.DefaultClient}

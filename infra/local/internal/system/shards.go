@@ -18,13 +18,20 @@ import (
 // MaxShards is how many run on one machine.
 const MaxShards = 8
 
+// InShard returns the name that something has in a shard which has another one in the
+// first.
+func InShard(name string, n int) string {
+	if n <= int(shard.First) {
+		return name
+	}
+	return name + "-" + strconv.Itoa(n)
+}
+
 // inShard returns the settings with other names of what a shard has for itself: those
 // of the first are the app's own.
 func inShard(s settings.Settings, n int) settings.Settings {
-	if n > int(shard.First) {
-		for _, name := range []*string{&s.EventHub, &s.TransactionsQueue, &s.CompensationsQueue, &s.NotificationsQueue, &s.Database} {
-			*name += "-" + strconv.Itoa(n)
-		}
+	for _, name := range []*string{&s.EventHub, &s.TransactionsQueue, &s.CompensationsQueue, &s.NotificationsQueue, &s.Database} {
+		*name = InShard(*name, n)
 	}
 	return s
 }
@@ -40,15 +47,16 @@ func allEntities(s settings.Settings, shards, partitions int) broker.Config {
 }
 
 // startStamps starts the apps that work on the further shards, behind the front and its
-// backends, and then puts those shards into the map. front is the app of the front.
-func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards int) error {
+// backends, and then puts the first mapped shards into the map. front is the app of the
+// front.
+func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards, mapped int) error {
 	if shards < 2 {
 		return nil
 	}
 	s.stopped = make(chan *Instance, shards)
 	for n := 2; n <= shards; n++ {
 		app, of := front, inShard(s.app, n)
-		app.Name, app.Stamp = fmt.Sprint("shard ", n), "-"+strconv.Itoa(n)
+		app.Name, app.Stamp = StampName(n), "-"+strconv.Itoa(n)
 		app.Settings = maps.Clone(s.set)
 		maps.Copy(app.Settings, map[string]string{
 			"SHARD": strconv.Itoa(n), "EVENTHUB_NAME": of.EventHub, "COSMOSDB_DATABASE": of.Database,
@@ -60,7 +68,6 @@ func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards i
 				app.Settings[name] = "http://" + s.Instance.Address() + "/api"
 			}
 		}
-		app.Faults, app.Crashes = nil, nil // the acts of the plan are for the front's instances
 		i, err := startAfter(ctx, app)
 		if err != nil {
 			return fmt.Errorf("start shard %d: %w", n, err)
@@ -71,12 +78,18 @@ func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards i
 			s.stopped <- i
 		}()
 	}
-	return s.mapShards(ctx, shards)
+	return s.mapShards(ctx, mapped)
 }
 
-// mapShards puts the shards into the map that aren't there, and says where their apps are, which
-// changes with each start.
-func (s *System) mapShards(ctx context.Context, shards int) error {
+// StampName is the name of the instance that works on a further shard.
+func StampName(n int) string { return fmt.Sprint("shard ", n) }
+
+// mapTries is how often a change of the map is tried at the start.
+const mapTries = 3
+
+// mapShards puts the first shards into the map that aren't there, mapped in all, and says where
+// the apps of those in the map are, which changes with each start.
+func (s *System) mapShards(ctx context.Context, mapped int) error {
 	db, err := cosmosdb.Open(cosmosdb.Connection{ConnectionString: s.endpoints.CosmosDB}, cosmosdb.Options{Database: s.app.Database})
 	if err != nil {
 		return err
@@ -92,11 +105,21 @@ func (s *System) mapShards(ctx context.Context, shards int) error {
 		change := shard.Change{
 			Act: shard.ActAdd, Name: fmt.Sprint("shard-", number), Weight: 100, Endpoints: shard.Endpoints{Hub: of.EventHub, Database: of.Database, App: app},
 		}
-		if m, _ := stored.Map(ctx); m.Has(number) { // it may have another weight by now, or be closed
+		m, _ := stored.Map(ctx)
+		if !m.Has(number) && int(number) > mapped {
+			continue
+		}
+		if m.Has(number) { // it may have another weight by now, or be closed
 			change = shard.Change{Act: shard.ActApp, Shard: number, Endpoints: shard.Endpoints{App: app}}
 		}
-		if _, _, _, err := stored.Change(ctx, change, "serve", fmt.Sprintf("started with %d shards", shards)); err != nil {
-			return fmt.Errorf("%s shard %d: %w", change.Act, number, err)
+		for try := 1; ; try++ { // the app serves: an operator may be quicker
+			_, _, _, err := stored.Change(ctx, change, "serve", fmt.Sprintf("started with %d shards", 1+len(s.stamps)))
+			if err == nil {
+				break
+			}
+			if try == mapTries {
+				return fmt.Errorf("%s shard %d: %w", change.Act, number, err)
+			}
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // ends as it does with one, and each shard takes its part, until it is closing.
 func TestShards(t *testing.T) {
 	t.Parallel()
-	r := startConfig(t, system.Config{Shards: 2, Settings: map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.002"}})
+	r := startConfig(t, system.Config{Shards: 2, Mapped: 2, Settings: map[string]string{"FLEET_DRONES": "60", "FLIGHT_TIME_SCALE": "0.002"}})
 	view := decode[operate.ShardsView](t, r.want(http.StatusOK, http.MethodGet, "/api/operations/shards", ""))
 	if view.Map.Version != 1 || len(view.Map.Shards) != 2 {
 		t.Fatalf("%+v", view.Map)

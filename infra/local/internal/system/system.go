@@ -40,8 +40,9 @@ type Config struct {
 	Split bool
 	// Partitions is how many the hub has, as EmulatorsConfig has it.
 	Partitions int
-	// Shards is how many there are, 1 to MaxShards; 0 is one.
-	Shards int
+	// Shards is how many there are, 1 to MaxShards; 0 is one. Mapped is how many of
+	// them are put into the map.
+	Shards, Mapped int
 	// Profile is the choice of times; the zero value changes nothing.
 	Profile Profile
 	// Faults breaks things on purpose, as its plan says at the time, and is
@@ -53,7 +54,7 @@ type Config struct {
 	// loopback addresses are allowed.
 	Admin string
 	// Instances is how many instances of the app share the acts of the plan,
-	// this one and those in processes of their own. 0 is one.
+	// this one, those of the shards, and those in processes of their own. 0 is one.
 	Instances  int
 	Logger     *slog.Logger
 	HandlerLog func(line string, stderr bool)
@@ -148,7 +149,7 @@ func (s *System) startApp(ctx context.Context, c Config, env environment) error 
 		return err
 	}
 	s.endpoints.HTTP = s.Instance.Address()
-	if err := s.startStamps(ctx, app, c.Shards); err != nil {
+	if err := s.startStamps(ctx, app, c.Shards, c.Mapped); err != nil {
 		return err
 	}
 	if c.Faults != nil {

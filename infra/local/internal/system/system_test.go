@@ -107,7 +107,7 @@ func startConfig(t testing.TB, c system.Config) *run {
 			t.Logf("log:\n%s", r.log.Bytes())
 		}
 	})
-	if err := workload.Prepare(t.Context(), r.Endpoints().BackendsURL(), chosentrial.Trial().Before); err != nil {
+	if err := workload.Prepare(t.Context(), workload.ClientOptions{URL: r.Endpoints().BackendsURL()}, chosentrial.Trial().Before); err != nil {
 		t.Fatal(err)
 	}
 	return r

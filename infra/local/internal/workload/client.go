@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,17 +22,24 @@ import (
 // what it can't repeat safely. It is safe for concurrent use. Close must be
 // called.
 type Client struct {
-	base, requests string
-	http           *http.Client
-	seen           func(Exchange)
+	bases    []string
+	calls    atomic.Uint64 // which take the bases in turn
+	requests string
+	token    func(caller string) string
+	http     *http.Client
+	seen     func(Exchange)
 }
 
 // ClientOptions say how to talk to the service.
 type ClientOptions struct {
 	URL         string        // such as http://127.0.0.1:7071
+	Others      []string      // further fronts of the same app, which have their turns
 	Resource    string        // the business's, such as deliveryrequests
 	Connections int           // open at once, at most
 	Timeout     time.Duration // of one exchange; 0 means 30 s
+	// Token returns the token of a caller, whom As names; nil where nobody wants one.
+	// It is safe for concurrent use.
+	Token func(caller string) string
 	// Seen is told of every exchange, from many goroutines at once; nil for
 	// nobody.
 	Seen func(Exchange)
@@ -55,10 +63,18 @@ func NewClient(o ClientOptions) *Client {
 	if o.Seen == nil {
 		o.Seen = func(Exchange) {}
 	}
-	return &Client{base: o.URL, requests: "/api/" + o.Resource, seen: o.Seen, http: &http.Client{
+	return &Client{bases: append([]string{o.URL}, o.Others...), requests: "/api/" + o.Resource, token: o.Token, seen: o.Seen, http: &http.Client{
 		Timeout:   o.Timeout,
 		Transport: &http.Transport{MaxIdleConnsPerHost: o.Connections, MaxConnsPerHost: o.Connections},
 	}}
+}
+
+// callerKey is the context's key of who calls.
+type callerKey struct{}
+
+// As returns a context whose calls are made by a caller.
+func As(ctx context.Context, caller string) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
 }
 
 // Close closes the connections.
@@ -241,9 +257,13 @@ func (c *Client) do(ctx context.Context, method, path, key string, body, answer 
 		}
 		content = bytes.NewReader(encoded)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
+	req, err := http.NewRequestWithContext(ctx, method, c.bases[c.calls.Add(1)%uint64(len(c.bases))]+path, content)
 	if err != nil {
 		return err
+	}
+	if c.token != nil {
+		caller, _ := ctx.Value(callerKey{}).(string)
+		req.Header.Set("Authorization", "Bearer "+c.token(caller))
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

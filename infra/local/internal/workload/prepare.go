@@ -10,9 +10,10 @@ import (
 )
 
 // Prepare makes the calls that must have been made before the first request, of
-// which each may be made again. url is where the app serves its backends.
-func Prepare(ctx context.Context, url string, calls []trial.Call) error {
-	api := NewClient(ClientOptions{URL: url, Connections: 8})
+// which each may be made again. o says where the app serves its backends.
+func Prepare(ctx context.Context, o ClientOptions, calls []trial.Call) error {
+	o.Connections = 8
+	api := NewClient(o)
 	defer api.Close()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
