@@ -172,7 +172,8 @@ func (a *adapters) openStamp(s settings.Settings, identities *auth.Identities, e
 	if err != nil {
 		return stamp{}, errors.Join(err, producer.Close(context.Background()))
 	}
-	return stamp{stores: openStores(database), producer: producer, close: func(ctx context.Context) error {
+	reach := func(ctx context.Context) error { return messaging.ReachHub(ctx, c, e.Hub) }
+	return stamp{stores: openStores(database), producer: producer, reachHub: reach, reachDatabase: database.Ping, close: func(ctx context.Context) error {
 		database.Close()
 		return producer.Close(ctx)
 	}}, nil

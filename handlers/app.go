@@ -15,6 +15,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
 // maxInvocation bounds the body of an event, in bytes: a batch of 200 events
@@ -70,10 +71,10 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.signals.Sender(p.sender)
 	limits := s.Writer
 	limits.Timeout = s.Budgets.Accept
-	newWriter := func(to ingest.Producer) *ingest.Writer {
-		return ingest.NewWriter(to, limits, observeFlush(logger, p.signals.Flushed(limits)))
+	newWriter := func(to ingest.Producer, of shard.Number) *ingest.Writer {
+		return ingest.NewWriter(to, limits, observeFlush(logger, p.signals.Flushed(limits, of)))
 	}
-	writer := newWriter(p.producer)
+	writer := newWriter(p.producer, s.Shard)
 	services, err := newServices(b, s, logger, p, writer, newWriter)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close(context.Background()))
@@ -84,10 +85,18 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 	}
 	app := &App{
 		business: b, settings: s, logger: logger, now: p.now, services: services, writer: writer, gate: gate, undeliverable: p.undeliverable,
-		readiness: customhandler.NewReadiness(p.checks, p.now, logger),
 	}
-	backends, err := openBackendsOf(b, s, logger, p)
-	if err != nil {
+	app.readiness = customhandler.NewReadiness(func(ctx context.Context) []customhandler.Check {
+		if !app.leads() {
+			return p.checks
+		}
+		return slices.Concat(p.checks, services.shards.Checks(ctx))
+	}, p.now, logger)
+	if app.leads() {
+		err = p.signals.Metrics.ShardMap(services.shards.Age)
+	}
+	backends, failed := openBackendsOf(b, s, logger, p)
+	if err = errors.Join(err, failed); err != nil {
 		return nil, errors.Join(err, app.Close(context.Background()))
 	}
 	app.functions = app.running(slices.Concat(app.table(), app.backendFunctions(backends)))
@@ -110,10 +119,15 @@ func clock(offset time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(offset) }
 }
 
+// leads reports whether clients' requests come here, for all shards.
+func (a *App) leads() bool {
+	return a.settings.Functions.Has("Ingest") || a.settings.Functions.Has("Progress")
+}
+
 // follow keeps the map of the shards fresh, where there is somebody to ask for it, and
 // returns what ends that.
 func (a *App) follow() func(context.Context) error {
-	if !a.settings.Functions.Has("Ingest") && !a.settings.Functions.Has("Progress") { // nobody asks often
+	if !a.leads() { // nobody asks often
 		return func(context.Context) error { return nil }
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
 )
@@ -14,15 +15,16 @@ func live(w http.ResponseWriter, _ *http.Request) error {
 	return record.WriteJSON(w, http.StatusOK, map[string]string{"status": "live"})
 }
 
-// ready answers 200 if every service is there and 503 if one is not. Anyone may
-// call it, so it says which service fails and not how.
+// ready answers 200 if every service is there, or only other shards are away, and 503 otherwise.
+// Anyone may call it, so it says which service fails and not how, and the shard that this app works
+// in.
 func (a *App) ready(w http.ResponseWriter, r *http.Request) error {
-	results, ok := a.readiness.Ask(r.Context())
-	if !ok {
+	results, state := a.readiness.Ask(r.Context())
+	if state == customhandler.Unready {
 		p := problem.New(problem.Unavailable, "a service is out of reach")
 		p.RetryAfter = customhandler.ChecksHold
-		p.Extensions = map[string]any{"checks": results}
+		p.Extensions = map[string]any{"checks": results, operate.ShardMember: a.settings.Shard}
 		return p
 	}
-	return record.WriteJSON(w, http.StatusOK, map[string]any{"status": "ready", "checks": results})
+	return record.WriteJSON(w, http.StatusOK, map[string]any{"status": state, "checks": results, operate.ShardMember: a.settings.Shard})
 }

@@ -42,8 +42,8 @@ type ports struct {
 // stamp is another shard, for the front.
 type stamp struct {
 	stores
-	producer ingest.Producer
-	close    func(context.Context) error
+	producer                       ingest.Producer
+	reachHub, reachDatabase, close func(context.Context) error
 }
 
 // stores are the containers of the database.

@@ -39,7 +39,7 @@ type services struct {
 }
 
 // newServices builds the services on their ports.
-func newServices(b business.Business, s settings.Settings, logger *slog.Logger, p ports, log ingest.Log, writerTo func(ingest.Producer) *ingest.Writer) (services, error) {
+func newServices(b business.Business, s settings.Settings, logger *slog.Logger, p ports, log ingest.Log, writerTo func(ingest.Producer, shard.Number) *ingest.Writer) (services, error) {
 	run, err := newEngine(b, s, logger, p)
 	if err != nil {
 		return services{}, err
@@ -57,12 +57,12 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 			if err != nil {
 				return ingest.Stamp{}, err
 			}
-			writer := writerTo(p.signals.Producer(to.producer, of.Endpoints.Hub))
-			return ingest.Stamp{Log: writer, Transactions: to.transactions, Outside: to.outside, Lasting: to.lasting, Close: func(ctx context.Context) error {
+			writer := writerTo(p.signals.Producer(to.producer, of.Endpoints.Hub), of.Number)
+			return ingest.Stamp{Log: writer, Transactions: to.transactions, Outside: to.outside, Lasting: to.lasting, ReachHub: to.reachHub, ReachDatabase: to.reachDatabase, Close: func(ctx context.Context) error {
 				return errors.Join(writer.Close(ctx), to.close(ctx))
 			}}, nil
 		},
-		Random: rand.Uint64, Now: p.now, Logger: logger,
+		AppShard: operate.AppShard, Random: rand.Uint64, Now: p.now, Logger: logger,
 	})
 	known := ingest.Known{Shards: out.shards, Requests: p.requests, Mint: ids, Retention: s.Budgets.HubRetention, Now: p.now,
 		Keep: s.Budgets.DocumentTTL, Ahead: b.Changeable(s.Business),

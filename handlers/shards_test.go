@@ -155,9 +155,13 @@ func TestOtherShardIsQuarantined(t *testing.T) {
 // shardExchanges are an operator's with the map of the shards.
 func shardExchanges(t *testing.T, c *contract) {
 	w := newWorld(t)
+	w.elsewhere = newWorld(t, "SHARD", "2")
 	const at = "/operations/shards"
 	body := func(change string) string { return `{"by":"ada","why":"it grows","change":` + change + `}` }
 	added := body(`{"act":"add","name":"b","weight":10,"endpoints":{"hub":"requests-b","database":"fabrikam-b"}}`)
+	w.elsewhere.down.Store(true)
+	c.all(w, exchange{"add what isn't there", "POST", at, added, nil, 409, true})
+	w.elsewhere.down.Store(false)
 	c.all(w,
 		exchange{"shards, never changed", "GET", at, "", nil, 200, false},
 		exchange{"add", "POST", at, added, nil, 200, false},
@@ -170,6 +174,8 @@ func shardExchanges(t *testing.T, c *contract) {
 		exchange{"what is left", "GET", "/operations/left", "", nil, 200, false},
 		exchange{"change in text", "POST", at, added, []string{"Content-Type", "text/plain"}, 415, false},
 	)
+	w.elsewhere.down.Store(true)
+	c.all(w, exchange{"ready without another shard", "GET", "/ready", "", nil, 200, false})
 	w.down.Store(true)
 	c.all(w,
 		exchange{"change without the store", "POST", at, added, nil, 503, true},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fabrikam/drone-delivery/shared/chosen"
+	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -42,8 +43,8 @@ func TestBackendsAlone(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	asked, ok := app.readiness.Ask(t.Context()) // nobody listens
-	if _, only := asked["cosmosDB"]; !only || len(asked) != 1 || ok {
+	asked, state := app.readiness.Ask(t.Context()) // nobody listens
+	if _, only := asked["cosmosDB"]; !only || len(asked) != 1 || state != customhandler.Unready {
 		t.Errorf("Ready asks %v", asked)
 	}
 	for path, want := range map[string]int{"/api/deliveryrequests": http.StatusNotFound, "/Relay": http.StatusNotFound} {

@@ -160,6 +160,8 @@ func TestMeasurementsOfADelivery(t *testing.T) {
 		"drone_delivery.accept.duration{operation=start}":                                                     1,
 		"drone_delivery.requests.refused{error.type=malformed,http.response.status_code=400,operation=start}": 1,
 		"drone_delivery.batch.events{}":                                                                       1,
+		"drone_delivery.shard.events{shard=1}":                                                                1,
+		"drone_delivery.shards.map.version{}":                                                                 0,
 		"drone_delivery.batch.fill{}":                                                                         1,
 		"drone_delivery.transaction.duration{state=Running}":                                                  1,
 		"drone_delivery.transaction.duration{state=Completed}":                                                1,

@@ -182,7 +182,16 @@ func (w *world) stamp(shard.Shard) (stamp, error) {
 	if w.elsewhere == nil {
 		return stamp{}, errors.New("there is no other shard")
 	}
-	return stamp{stores: w.elsewhere.ports.stores, producer: w.elsewhere.producer, close: func(context.Context) error { return nil }}, nil
+	reach := func(context.Context) error {
+		if w.elsewhere.down.Load() {
+			return errors.New("down")
+		}
+		return nil
+	}
+	return stamp{
+		stores: w.elsewhere.ports.stores, producer: w.elsewhere.producer, reachHub: reach, reachDatabase: reach,
+		close: func(context.Context) error { return nil },
+	}, nil
 }
 
 // container returns a container of the business.

@@ -42,6 +42,17 @@ func TestOpsOfShards(t *testing.T) {
 	if out := s.ops(exitOK, "partitions"); !strings.Contains(out, "\n1      relay  0") || !strings.Contains(out, "\n2      relay  0") {
 		t.Errorf("partitions\n%s", out)
 	}
+	// What isn't there, or is another's, doesn't come into the map.
+	for _, c := range []struct{ args, want string }{
+		{"add third -hub nowhere -database fabrikam-2x", `shard 3 \(third\) can't be used: .*its hub.*its database.*fabrikam-2x`},
+		{"add third -hub requests-3 -database nowhere -app " + s.url, `its app ` + s.url + ` says that it works in shard 1`},
+		{"app 2 " + s.url, `its app ` + s.url + ` says that it works in shard 1`},
+		{"add third -hub requests-2 -database x", `shards 2 and 3 have the same hub`},
+	} {
+		if out := s.ops(exitError, append(append([]string{"shards"}, strings.Fields(c.args)...), "-why", "test")...); !regexp.MustCompile(c.want).MatchString(out) {
+			t.Errorf("shards %s: %s", c.args, out)
+		}
+	}
 	// Its app goes.
 	second := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 		p.SetURL(&url.URL{Scheme: "http", Host: s.system.Stamps()[0]})

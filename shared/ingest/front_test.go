@@ -23,6 +23,8 @@ type stampFake struct {
 	log          *fakeLog
 	transactions *fakeTransactions
 	outside      *workflowtest.Outside
+	hubAway      error
+	databaseAway error
 }
 
 // site is what several fronts share: shards, the map and the directory.
@@ -34,7 +36,8 @@ type site struct {
 	mint     *shard.Minter
 	now      time.Time
 	random   uint64
-	opened   int
+	opened   int // shards that are open
+	apps     map[string]shard.Number
 }
 
 // keep is how long what has ended is kept, and ahead how long it may be changed.
@@ -55,7 +58,10 @@ func newSite(t *testing.T) *site {
 }
 
 func (s *stampFake) stamp() Stamp {
-	return Stamp{Log: s.log, Transactions: s.transactions, Outside: s.outside, Lasting: s.transactions}
+	return Stamp{
+		Log: s.log, Transactions: s.transactions, Outside: s.outside, Lasting: s.transactions,
+		ReachHub: func(context.Context) error { return s.hubAway }, ReachDatabase: func(context.Context) error { return s.databaseAway },
+	}
 }
 
 // front is an instance of the front.
@@ -70,7 +76,15 @@ func (s *site) front() *front {
 		Maps: s.maps, Alone: shard.Alone(shard.Endpoints{Hub: "requests", Database: "fabrikam"}), Home: s.stamps[shard.First].stamp(),
 		Open: func(of shard.Shard) (Stamp, error) {
 			s.opened++
-			return s.stamps[of.Number].stamp(), nil
+			stamp := s.stamps[of.Number].stamp()
+			stamp.Close = func(context.Context) error { s.opened--; return nil }
+			return stamp, nil
+		},
+		AppShard: func(_ context.Context, url string) (shard.Number, error) {
+			if n, ok := s.apps[url]; ok {
+				return n, nil
+			}
+			return 0, errAway
 		},
 		Random: func() uint64 { return s.random }, Now: func() time.Time { return s.now }, Logger: slog.New(slog.DiscardHandler),
 	})

@@ -39,12 +39,14 @@ type Stamp struct {
 	Transactions Transactions
 	Outside      Outside
 	Lasting      Lasting // not asked of the first shard
+	// ReachHub and ReachDatabase ask whether they are there. Not asked of the first shard.
+	ReachHub, ReachDatabase func(context.Context) error
 	// Close releases what Open has opened; nil for nothing.
 	Close func(context.Context) error
 }
 
-// ShardsConfig is what Shards need. All fields are required but Open, as long as there
-// is one shard.
+// ShardsConfig is what Shards need. All fields are required but Open and AppShard, as long
+// as there is one shard.
 type ShardsConfig struct {
 	Maps Maps
 	// Alone is the map while none is stored, or none could be read yet.
@@ -52,10 +54,12 @@ type ShardsConfig struct {
 	// Home is the first shard, which its owner closes.
 	Home Stamp
 	// Open opens another one. It must not wait for it.
-	Open   func(shard.Shard) (Stamp, error)
-	Random func() uint64    // safe for concurrent use
-	Now    func() time.Time // safe for concurrent use
-	Logger *slog.Logger
+	Open func(shard.Shard) (Stamp, error)
+	// AppShard asks an app in which shard it works.
+	AppShard func(ctx context.Context, url string) (shard.Number, error)
+	Random   func() uint64    // safe for concurrent use
+	Now      func() time.Time // safe for concurrent use
+	Logger   *slog.Logger
 }
 
 // Shards finds the shards by the stored map, of which it has a copy. It is safe for
@@ -112,6 +116,15 @@ func (s *Shards) Map(ctx context.Context) (*shard.Map, time.Time) {
 		return s.c.Alone, time.Time{}
 	}
 	return c.m, c.at
+}
+
+// Age returns the version of the map and how long ago it was read; below 0 if it never was.
+func (s *Shards) Age() (version int, age time.Duration) {
+	c := s.current.Load()
+	if c == nil || c.at.IsZero() {
+		return 0, -1
+	}
+	return c.m.Version, s.c.Now().Sub(c.at)
 }
 
 // Place returns the shard of a new transaction of a caller, and false if there is none
@@ -235,6 +248,16 @@ func (s *Shards) Change(ctx context.Context, c shard.Change, by, why string) (m 
 	if m == base {
 		return m, said, false, nil
 	}
+	if c.Act == shard.ActAdd || c.Act == shard.ActApp {
+		n := c.Shard
+		if c.Act == shard.ActAdd {
+			n = m.Shards[len(m.Shards)-1].Number
+		}
+		of, _ := m.Shard(n)
+		if err := s.there(ctx, c.Act, of); err != nil {
+			return nil, "", false, err
+		}
+	}
 	err = s.c.Maps.Write(ctx, m, etag)
 	if failure.Is(err, failure.Conflict) {
 		err = s.quicker(ctx, m)
@@ -265,16 +288,20 @@ func (s *Shards) quicker(ctx context.Context, m *shard.Map) error {
 	return shard.RefusedError("the map was changed by another meanwhile; look at the shards, and repeat what is still to be done")
 }
 
+func (s *Stamp) close(ctx context.Context) error {
+	if s.Close == nil {
+		return nil
+	}
+	return s.Close(ctx)
+}
+
 // Close closes the shards that were opened.
 func (s *Shards) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
 	for n, stamp := range s.opened {
-		if stamp.Close == nil {
-			continue
-		}
-		if err := stamp.Close(ctx); err != nil {
+		if err := stamp.close(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("close shard %d: %w", n, err))
 		}
 	}

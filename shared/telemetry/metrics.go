@@ -40,6 +40,9 @@ type Metrics struct {
 	queueAge       metric.Float64Histogram
 	undoAge        metric.Float64Histogram
 	breakerOpen    metric.Float64ObservableGauge
+	shardEvents    metric.Int64Counter
+	mapVersion     metric.Float64ObservableGauge
+	mapAge         metric.Float64ObservableGauge
 	meter          metric.Meter
 }
 
@@ -83,6 +86,9 @@ func NewMetrics(meter metric.Meter, prefix string) (*Metrics, error) {
 		queueAge:       b.seconds("queue.age", "Time from the enqueuing of a message, or of a batch's first event, to its invocation.", long),
 		undoAge:        b.seconds("undo.age", "Age of an undo each time it is put off.", long),
 		breakerOpen:    b.gauge("breaker.open", "s", "How long the circuit breaker of a backend has been open, 0 while it is closed."),
+		shardEvents:    b.counter("shard.events", "{event}", "Accepted requests that the hub of a shard has acknowledged, repeats included."),
+		mapVersion:     b.gauge("shards.map.version", "1", "Version of the map of the shards that this instance goes by, 0 for one that was never stored."),
+		mapAge:         b.gauge("shards.map.age", "s", "Time since this instance read the map of the shards."),
 		meter:          meter,
 	}
 	return m, errors.Join(append(standard.errs, b.errs...)...)
@@ -165,6 +171,24 @@ func (m *Metrics) Breakers(open func() map[string]time.Duration) error {
 		}
 		return nil
 	}, m.breakerOpen)
+	return err
+}
+
+// Acknowledged counts events that the hub of a shard has acknowledged.
+func (m *Metrics) Acknowledged(ctx context.Context, shard string, events int) {
+	m.shardEvents.Add(ctx, int64(events), with(attribute.String("shard", shard)))
+}
+
+// ShardMap has the map of the shards measured whenever metrics are read: read tells its
+// version, and its age; below 0 if it was never read.
+func (m *Metrics) ShardMap(read func() (version int, age time.Duration)) error {
+	_, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		if version, age := read(); age >= 0 {
+			o.ObserveFloat64(m.mapVersion, float64(version))
+			o.ObserveFloat64(m.mapAge, age.Seconds())
+		}
+		return nil
+	}, m.mapVersion, m.mapAge)
 	return err
 }
 

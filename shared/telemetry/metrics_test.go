@@ -32,6 +32,10 @@ func measure(m *telemetry.Metrics) {
 	if err := m.Breakers(func() map[string]time.Duration { return map[string]time.Duration{"drone": time.Minute} }); err != nil {
 		panic(err)
 	}
+	m.Acknowledged(ctx, "1", 3)
+	if err := m.ShardMap(func() (int, time.Duration) { return 1, time.Second }); err != nil {
+		panic(err)
+	}
 	m.CosmosDB(ctx, "drones", 1.5, true)
 	m.QueueAge(ctx, "transactions", now.Add(time.Second), now) // of another machine's clock
 	m.Sent(ctx, "servicebus", "transactions", 3, time.Millisecond, "")

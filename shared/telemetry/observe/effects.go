@@ -17,6 +17,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/relay"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -149,9 +150,13 @@ func (s Signals) Kept(ctx context.Context, e quarantine.Entry) {
 	s.Metrics.Quarantined(ctx, e.Source, reason)
 }
 
-// Flushed measures the batches that a writer with these limits sends.
-func (s Signals) Flushed(l ingest.Limits) func(ingest.Flush) {
+// Flushed measures the batches that a writer with these limits sends to a shard.
+func (s Signals) Flushed(l ingest.Limits, to shard.Number) func(ingest.Flush) {
+	name := strconv.Itoa(int(to))
 	return func(f ingest.Flush) {
+		if f.Err == nil {
+			s.Metrics.Acknowledged(context.Background(), name, f.Events)
+		}
 		fill := max(float64(f.Events)/float64(l.Events), float64(f.Bytes)/float64(l.Bytes))
 		s.Metrics.Batch(context.Background(), f.Events, min(1, fill))
 	}

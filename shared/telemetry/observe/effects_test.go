@@ -2,10 +2,12 @@ package observe
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -46,7 +48,11 @@ func TestMeasuredValues(t *testing.T) {
 	}
 	s := Signals{Metrics: m}
 	now := time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
-	s.Flushed(ingest.Limits{Events: 100, Bytes: 1000})(ingest.Flush{Events: 10, Bytes: 750})
+	s.Flushed(ingest.Limits{Events: 100, Bytes: 1000}, 2)(ingest.Flush{Events: 10, Bytes: 750})
+	s.Flushed(ingest.Limits{Events: 100, Bytes: 1000}, 2)(ingest.Flush{Events: 10, Bytes: 750, Err: io.EOF})
+	if err := m.ShardMap(func() (int, time.Duration) { return 7, 3 * time.Second }); err != nil {
+		t.Fatal(err)
+	}
 	s.Changed(func() time.Time { return now })(context.Background(), workflow.Running,
 		&workflow.Progress{State: workflow.Completed, AcceptedAt: workflow.At(now.Add(-90 * time.Second))})
 	var all metricdata.ResourceMetrics
@@ -58,8 +64,17 @@ func TestMeasuredValues(t *testing.T) {
 		if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
 			sums[m.Name] = h.DataPoints[0].Sum
 		}
+		if c, ok := m.Data.(metricdata.Sum[int64]); ok {
+			sums[m.Name+" "+c.DataPoints[0].Attributes.Encoded(attribute.DefaultEncoder())] = float64(c.DataPoints[0].Value)
+		}
+		if g, ok := m.Data.(metricdata.Gauge[float64]); ok {
+			sums[m.Name] = g.DataPoints[0].Value
+		}
 	}
-	if sums["test.batch.fill"] != 0.75 || sums["test.transaction.duration"] != 90 {
+	if sums["test.shard.events shard=2"] != 10 || sums["test.shards.map.version"] != 7 || sums["test.shards.map.age"] != 3 {
+		t.Errorf("got %v", sums)
+	}
+	if sums["test.batch.fill"] != 1.5 || sums["test.transaction.duration"] != 90 {
 		t.Errorf("got %v", sums)
 	}
 }
