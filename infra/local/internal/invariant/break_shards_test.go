@@ -1,9 +1,12 @@
 package invariant
 
 import (
+	"time"
+
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -19,6 +22,9 @@ var ofShards = []breakage{
 	{"shards", "lost from sight", "keyed", "", func(s *scene) { s.Requests = drop(s.Requests, kept(s, "keyed")) }},
 	{"shards", "lost from sight", "far", "never there", func(s *scene) {
 		s.Further[0].Transactions = append(s.Further[0].Transactions, "far")
+	}},
+	{"shards", "accepted when closed", inSecond, "", func(s *scene) {
+		s.Map = &shard.Map{Shards: []shard.Shard{{Number: 2, State: shard.Closed, ClosedAt: transaction(s, inSecond).AcceptedAt.Add(-time.Minute)}}}
 	}},
 	{"shards", "directory", inSecond, "another shard than the id's", func(s *scene) {
 		s.Requests = append(s.Requests, ingest.RequestRecord{ID: ingest.KeyPrefix + "k", TransactionID: inSecond, Operation: workflow.OperationCancel})

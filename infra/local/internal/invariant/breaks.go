@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -97,6 +98,12 @@ var breaks = []breakOf{
 			}
 		}
 		return ""
+	}},
+	{"shards", "accepted when closed", func(x *index) string {
+		return x.breakOne(x.answered, func(p *workflow.Progress) {
+			of := shard.Shard{Number: x.shardsOf()[p.ID][0], State: shard.Closed, ClosedAt: p.AcceptedAt.Add(-time.Minute)}
+			x.Map = &shard.Map{Shards: []shard.Shard{of}}
+		})
 	}},
 	{"shards", "another shard's", func(x *index) string {
 		e := quarantine.Entry{ID: "broken", Source: "broken"}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/record"
 	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
@@ -60,6 +61,13 @@ func (subject *Subject) collect(ctx context.Context, src Source) (Snapshot, erro
 	}
 	defer db.Close()
 	var s Snapshot
+	if src.Shard.IsZero() {
+		if s.Map, _, err = cosmosdb.NewMaps(db).Read(ctx); failure.Is(err, failure.NotFound) {
+			s.Map = nil
+		} else if err != nil {
+			return s, fmt.Errorf("collect: %w", err)
+		}
+	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(collectParallel)
 	group.Go(func() (err error) {

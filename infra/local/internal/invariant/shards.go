@@ -5,8 +5,10 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/trial"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // shardsOf returns in which shards there is a document of each transaction.
@@ -55,6 +57,8 @@ func checkShards(x *index, f *trial.Findings) {
 			f.Broken(id, "wrong shard", "it is in shard %d, and its id or the directory says %d", in[0], at)
 		case in[0] != at:
 			f.Broken(id, "lost from sight", "it is in shard %d, and the directory doesn't know it", in[0])
+		default:
+			x.checkClosed(x.transactions[id], at, f)
 		}
 	}
 	x.checkDirectory(f)
@@ -65,6 +69,17 @@ func checkShards(x *index, f *trial.Findings) {
 		}
 	}
 	x.checkSetAside(f)
+}
+
+// checkClosed wants nothing to be accepted by a closed shard, however old a front's map was.
+func (x *index) checkClosed(p *workflow.Progress, in shard.Number, f *trial.Findings) {
+	if x.Map == nil {
+		return
+	}
+	s, _ := x.Map.Shard(in)
+	if s.State == shard.Closed && p.AcceptedAt.After(s.ClosedAt.Add(settings.ClockMargin)) {
+		f.Broken(p.ID, "accepted when closed", "shard %d was closed at %s, and has accepted it at %s", in, day(s.ClosedAt), p.AcceptedAt)
+	}
 }
 
 // checkDirectory wants the directory to be in the first shard alone, and to tell of

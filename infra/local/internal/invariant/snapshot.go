@@ -27,6 +27,8 @@ type Snapshot struct {
 	Documents []Document
 	// Further tells what of all that is in other shards than the first.
 	Further []Part
+	// Map is that of the shards; nil if none was ever stored.
+	Map *shard.Map
 
 	// What the clients know.
 	Ledger []LedgerEntry

@@ -20,7 +20,7 @@ func blinded() []mutant.Mutant {
 	const everywhere, snapshots = "./infra/local/internal/invariant", "^TestBrokenSnapshots$"
 	for _, rule := range []string{
 		"Accepted", "Operations", "Unanswered", "Requests", "History", "Completed", "Contents", "Undone", "Owned",
-		"Journals", "Quarantine", "DeadLetters", "Wakes", "Leases", "Lifetimes", "Notices", "Sizes", "Room",
+		"Journals", "Quarantine", "DeadLetters", "Wakes", "Leases", "Lifetimes", "Notices", "Sizes", "Room", "Shards", "Answers",
 	} {
 		blind(rule, "infra/local/internal/invariant/check.go", ", check"+rule+"},", ", func(x *index, f *trial.Findings) { check"+rule+"(x, f); ", everywhere, snapshots)
 	}
@@ -111,7 +111,7 @@ var checkers = []mutant.Mutant{
 	{
 		Name: "dead-letter-taken-for-a-record", Breaks: "An operation whose message is a dead letter counts as on record.",
 		File:   "infra/local/internal/invariant/quarantine.go",
-		Before: "if e := &x.Quarantine[i]; !x.isDeadLetter(e) {", After: "if e := &x.Quarantine[i]; e.ID != \"\" {",
+		Before: "if e := &x.Quarantine[i]; !x.isDeadLetter(e) && ", After: "if e := &x.Quarantine[i]; e.ID != \"\" && ",
 		Tests: in("./infra/local/internal/invariant"),
 	},
 	{

@@ -20,6 +20,9 @@ func in(packages ...string) []string { return packages }
 // was recreated.
 func late() []string { return faults("host.stopinretry=20,backend.late=0.25,eventhubs.recreated=20") }
 
+// sharded are the flags of a run with several shards.
+func sharded() []string { return []string{"-shards", "3", "-requests", "300", "-duration", "20s"} }
+
 // faults are the flags of a run of chaos with more of some faults than by default.
 func faults(more string) []string {
 	return []string{"-faults", "all,handler.kill=30,host.stop=6,host.stopinretry=6,host.ownership=10,backend.undorefused=0.1," + more}

@@ -8,7 +8,14 @@ var shards = []mutant.Mutant{
 		Name: "repeat-in-two-shards", Breaks: "A repeat goes where its caller is placed now, not where its first try went.",
 		File:   "shared/ingest/accept.go",
 		Before: "s.c.Known.Shards.remember(kept.TransactionID, kept.Shard)", After: "kept.Shard = r.Shard",
-		Tests: in("./shared/ingest"),
+		Tests: in("./shared/ingest"), Invariant: "shards", Chaos: sharded(),
+	},
+	{
+		Name: "entry-lost-in-a-move", Breaks: "What a caller sends who was moved to another shard isn't kept in the directory.",
+		File:   "shared/ingest/accept.go",
+		Before: "kept, err := s.c.Known.Requests.CreateIfAbsent(ctx, r)\n\tif err == nil && s.c.Known.over(kept) {",
+		After:  "kept, err := r, error(nil)\n\tif r.Shard.IsZero() {\n\t\tkept, err = s.c.Known.Requests.CreateIfAbsent(ctx, r)\n\t}\n\tif err == nil && s.c.Known.over(kept) {",
+		Tests:  in("./shared/ingest"), Invariant: "shards", Chaos: sharded(),
 	},
 	{
 		Name: "place-not-kept", Breaks: "The directory keeps a request without its shard.",
