@@ -218,13 +218,13 @@ func outageExchanges(t *testing.T, c *contract) {
 		"putDelivery": way + `"ownerId":"o","packageId":"p","droneId":"d","pickupTime":` + at + `,"deliverBy":` + at +
 			`,"departAt":` + at + `,"pickupAt":` + at + `,"arriveAt":` + at + `}`,
 		"postConfirmation": confirmationBody, "postRequestConfirmation": confirmationBody, "postNotice": `{"sms":"1"}`,
-		"retryTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody, "replayPartition": replayBody, "changeShards": actBody,
+		"retryTransaction": actBody, "wakeTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody, "replayPartition": replayBody, "changeShards": actBody,
 	}
 	queries := map[string]string{
 		"listPackages": "?ownerId=o", "listDeliveries": "?ownerId=o", "listDrones": "?zone=zone-000", "summarizePackages": "?year=2026&month=5",
 	}
 	for name, operation := range c.operations() {
-		if slices.Contains([]string{"live", "ready", "showShards", "page", "pageStyle", "pageScript", "pageConfig"}, operation.OperationID) {
+		if slices.Contains([]string{"live", "ready", "showShards", "actOnSeveral", "page", "pageStyle", "pageScript", "pageConfig"}, operation.OperationID) {
 			continue
 		}
 		method, path, _ := strings.Cut(name, " ")

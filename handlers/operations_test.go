@@ -259,7 +259,19 @@ func operationsExchanges(t *testing.T, c *contract) {
 		exchange{"story of nobody", "GET", unknown, "", nil, 404, true},
 		exchange{"story of an odd id", "GET", list + "/a%20b", "", nil, 404, false},
 	)
-	for act, body := range map[string]string{"retry": actBody, "giveup": noteBody} {
+	several := func(act, ids string) string { return `{"act":"` + act + `","ids":[` + ids + `],` + actBody[1:] }
+	const acts = "/operations/acts"
+	c.all(s.world,
+		exchange{"wake what is Stuck", "POST", transaction + "/wake", actBody, nil, 409, true},
+		exchange{"wake several", "POST", acts, several("wake", `"`+s.id+`","nobody"`), nil, 200, false},
+		exchange{"drop several", "POST", acts, several("drop", `"q/q.1"`), nil, 200, false},
+		exchange{"act on nothing", "POST", acts, several("retry", ""), nil, 400, false},
+		exchange{"act on one twice", "POST", acts, several("retry", `"a","a"`), nil, 400, true},
+		exchange{"an odd act", "POST", acts, several("shout", `"a"`), nil, 400, false},
+		exchange{"acts with too much", "POST", acts, large, nil, 413, false},
+		exchange{"acts in text", "POST", acts, several("retry", `"a"`), text, 415, false},
+	)
+	for act, body := range map[string]string{"retry": actBody, "giveup": noteBody, "wake": actBody} {
 		c.all(s.world,
 			exchange{act + " of nobody", "POST", unknown + "/" + act, body, nil, 404, true},
 			exchange{act + " of an odd id", "POST", list + "/a%20b/" + act, body, nil, 404, false},
@@ -273,6 +285,7 @@ func operationsExchanges(t *testing.T, c *contract) {
 	}
 	c.all(s.world,
 		exchange{"retry", "POST", transaction + "/retry", actBody, nil, 200, false},
+		exchange{"wake what is open", "POST", transaction + "/wake", actBody, nil, 200, false},
 		exchange{"give up what is being undone", "POST", transaction + "/giveup", noteBody, nil, 409, true},
 	)
 	s.work() // it is Stuck again

@@ -62,6 +62,8 @@ func (s *Service) Endpoints() []business.Endpoint {
 		{Method: http.MethodGet, Path: transaction, Handle: fresh(s.tellStory)},
 		{Method: http.MethodPost, Path: transaction + "/" + ActRetry, Handle: onTransaction(s.Retry, ReadWhy)},
 		{Method: http.MethodPost, Path: transaction + "/" + ActGiveUp, Handle: onTransaction(s.GiveUp, ReadNote)},
+		{Method: http.MethodPost, Path: transaction + "/" + ActWake, Handle: onTransaction(s.Wake, ReadWhy)},
+		{Method: http.MethodPost, Path: Path + "/acts", Handle: acting(s, ReadActs, s.actOnAll)},
 		{Method: http.MethodGet, Path: entries, Handle: pages(s.listEntries)},
 		{Method: http.MethodGet, Path: entry, Handle: fresh(s.showEntry)},
 		{Method: http.MethodPost, Path: entry + "/" + string(quarantine.ActRedrive), Handle: onEntry(s.Redrive)},
@@ -131,6 +133,11 @@ func (s *Service) listPartitions(r *http.Request) ([]relay.Partition, string, er
 func (s *Service) replay(ctx context.Context, r *http.Request, again relay.Again) (relay.Replayed, error) {
 	again.By = principal(r)
 	return s.c.Hub.Replay(ctx, again)
+}
+
+func (s *Service) actOnAll(ctx context.Context, r *http.Request, a Acts) (record.Page[Result], error) {
+	a.By.Principal = principal(r)
+	return record.Page[Result]{Items: s.ActOnAll(ctx, a)}, nil
 }
 
 // fresh answers 200 with what read returns.

@@ -31,6 +31,7 @@ type Story struct {
 const (
 	ActRetry  = "retry"
 	ActGiveUp = "giveup"
+	ActWake   = "wake"
 )
 
 // maxStoryEntries bounds the entries of the quarantine in a story.
@@ -47,8 +48,11 @@ func (s *Service) Story(ctx context.Context, id string) (Story, error) {
 		Transaction: p, Overdue: overdue(p.WakeAt, now), Remaining: remaining(s.c.Engine.Definition, p),
 		Next: expect(s.c.Engine.Definition, p, now), Acts: []string{}, Quarantine: []quarantine.Entry{},
 	}
-	if p.State == workflow.Stuck {
+	switch {
+	case p.State == workflow.Stuck:
 		story.Acts = []string{ActRetry, ActGiveUp}
+	case !p.Rests() && !p.Lease.Live(now):
+		story.Acts = []string{ActWake}
 	}
 	filter := quarantine.Filter{TransactionID: id, WithoutBodies: true}
 	for next := ""; ; {

@@ -55,15 +55,42 @@ func (s *Service) GiveUp(ctx context.Context, id string, a Actor) (Acted, error)
 	})
 }
 
+// Wake has an open transaction that waits go on now: what is due later is due at once,
+// and its wake is sent. It returns when that is on record. A transaction that rests is
+// refused, and one that is being worked on: there nothing waits.
+func (s *Service) Wake(ctx context.Context, id string, a Actor) (Acted, error) {
+	return s.act(ctx, id, wakes, a, func(p *workflow.Progress, now time.Time) error {
+		if p.Lease.Live(now) {
+			return &RefusedError{ID: id, State: string(p.State), Reason: "it is being worked on, until " + p.Lease.Until.String() + " at most: nothing of it waits"}
+		}
+		if err := p.Hasten(a.Name(), a.Why, now); err != nil {
+			return err
+		}
+		p.RaiseWake(now)
+		return nil
+	})
+}
+
 // act is what an operator does, and the transitions by which it is known in a history.
 type act struct {
 	name        string
 	transitions []workflow.Transition
+	// can reports whether a transaction that has it on record as the latest of its
+	// kind, by the same operator and for the same reason, or doesn't, takes it.
+	can     func(p *workflow.Progress, onRecord bool, now time.Time) bool
+	refusal string
 }
 
+func whileStuck(p *workflow.Progress, _ bool, _ time.Time) bool { return p.State == workflow.Stuck }
+
+const onlyStuck = "only a transaction that is Stuck can be retried or given up"
+
 var (
-	retries = act{ActRetry, []workflow.Transition{workflow.TransitionRetryUndo, workflow.TransitionRetryRun}}
-	giveUps = act{ActGiveUp, []workflow.Transition{workflow.TransitionGiveUp}}
+	retries = act{ActRetry, []workflow.Transition{workflow.TransitionRetryUndo, workflow.TransitionRetryRun}, whileStuck, onlyStuck}
+	giveUps = act{ActGiveUp, []workflow.Transition{workflow.TransitionGiveUp}, whileStuck, onlyStuck}
+	wakes   = act{ActWake, []workflow.Transition{workflow.TransitionHasten}, func(p *workflow.Progress, onRecord bool, now time.Time) bool {
+		return !p.Rests() && (!onRecord || p.WakeAt.After(now)) // else the wake is under way
+	}, "only an open transaction can be woken; one that is Stuck can be retried"}
 )
 
 func (s *Service) act(ctx context.Context, id string, what act, a Actor,
@@ -74,13 +101,13 @@ func (s *Service) act(ctx context.Context, id string, what act, a Actor,
 		switch {
 		case last != nil && last.At.Equal(now): // our own write, whose answer was lost
 			return false, nil
-		case p.State == workflow.Stuck:
+		case what.can(p, last != nil, now):
 			return true, change(p, now)
 		case last != nil:
 			repeated = true
 			return false, nil
 		}
-		return false, &RefusedError{ID: id, State: string(p.State), Reason: "only a transaction that is Stuck can be retried or given up"}
+		return false, &RefusedError{ID: id, State: string(p.State), Reason: what.refusal}
 	})
 	if err != nil {
 		return Acted{}, fmt.Errorf("%s of transaction %s: %w", what.name, id, err)

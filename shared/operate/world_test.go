@@ -8,10 +8,12 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/operate/operatetest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
+	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
 )
@@ -31,6 +33,9 @@ func newWorld(t *testing.T) *world {
 	w.entries = quarantinetest.NewMemory(w.Gate)
 	w.operate = operate.New(operate.Config{
 		Engine: w.Engine, Listing: operatetest.Listing{Store: w.Store}, Key: "city", Quarantine: w.entries, Logger: slog.New(slog.DiscardHandler),
+		Where: func(_ context.Context, id string) (shard.Number, error) {
+			return 0, failure.New(failure.NotFound, "place", id, nil)
+		},
 	})
 	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if w.refused && req.Undo && req.Call.Backend == "hotel" {
