@@ -85,7 +85,7 @@ func (a *adapters) openEventHubs(s settings.Settings, identities *auth.Identitie
 		return err
 	}
 	a.reader, a.closers = reader, append(a.closers, reader.Close)
-	if s.Functions.Has("Operations") {
+	if s.Functions.Has("Operations") || s.Functions.Has("Sweep") {
 		storage, err := messagingAt(s.Storage, identities)
 		if err != nil {
 			return err

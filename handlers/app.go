@@ -13,9 +13,11 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/shard"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
 // maxInvocation bounds the body of an event, in bytes: a batch of 200 events
@@ -68,13 +70,19 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 
 // assemble builds the app on its ports, which stay their owner's.
 func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
+	p.report = operate.NewReporter(telemetry.Process(), p.now)
 	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.signals.Sender(p.sender)
 	limits := s.Writer
 	limits.Timeout = s.Budgets.Accept
 	newWriter := func(to ingest.Producer, of shard.Number) *ingest.Writer {
-		return ingest.NewWriter(to, limits, observeFlush(logger, p.signals.Flushed(limits, of)))
+		measures := []func(ingest.Flush){p.signals.Flushed(limits, of)}
+		if of == s.Shard { // other shards' apps tell of theirs
+			measures = append(measures, p.report.Flushed)
+		}
+		return ingest.NewWriter(to, limits, observeFlush(logger, measures...))
 	}
 	writer := newWriter(p.producer, s.Shard)
+	p.report.Buffer = writer.Waiting
 	services, err := newServices(b, s, logger, p, writer, newWriter)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close(context.Background()))
@@ -106,7 +114,7 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 		MaxBody: maxInvocation, Concurrency: s.EventConcurrency, Observer: observer, Logger: logger,
 	})
 	app.handler = withPage(p.signals.Page, app.router(observer))
-	app.closers = append(app.closers, app.follow(), services.shards.Close, writer.Close, func(context.Context) error { gate.Close(); return nil })
+	app.closers = append(app.closers, app.follow(p), services.shards.Close, writer.Close, func(context.Context) error { gate.Close(); return nil })
 	return app, nil
 }
 
@@ -125,14 +133,16 @@ func (a *App) leads() bool {
 }
 
 // follow keeps the map of the shards fresh, where there is somebody to ask for it, and
-// returns what ends that.
-func (a *App) follow() func(context.Context) error {
-	if !a.leads() { // nobody asks often
-		return func(context.Context) error { return nil }
-	}
+// has the instance tell of itself. It returns what ends that.
+func (a *App) follow(p ports) func(context.Context) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { a.services.shards.Run(ctx) })
+	if a.leads() { // others ask seldom
+		running.Go(func() { a.services.shards.Run(ctx) })
+	}
+	if a.settings.CosmosDB.Used() {
+		running.Go(func() { p.report.Run(ctx, p.told, a.logger) })
+	}
 	return func(context.Context) error {
 		cancel()
 		running.Wait()
@@ -155,9 +165,11 @@ func (a *App) Close(ctx context.Context) error {
 }
 
 // observeFlush measures the batches, and logs those that the hub did not take.
-func observeFlush(logger *slog.Logger, measure func(ingest.Flush)) func(ingest.Flush) {
+func observeFlush(logger *slog.Logger, measures ...func(ingest.Flush)) func(ingest.Flush) {
 	return func(f ingest.Flush) {
-		measure(f)
+		for _, measure := range measures {
+			measure(f)
+		}
 		if f.Err != nil {
 			logger.Warn("batch not acknowledged", "partition", f.Partition, "events", f.Events,
 				"duration.ms", f.Took.Milliseconds(), "error", f.Err)

@@ -247,6 +247,7 @@ func operationsExchanges(t *testing.T, c *contract) {
 	text := []string{"Content-Type", "text/plain"}
 	const list, unknown = "/operations/transactions", "/operations/transactions/nobody"
 	c.all(s.world,
+		exchange{"status", "GET", "/operations/status", "", nil, 200, false},
 		exchange{"stuck ones", "GET", list, "", nil, 200, false},
 		exchange{"stuck ones by name", "GET", list + "?state=Stuck", "", nil, 200, false},
 		exchange{"an odd state", "GET", list + "?state=Lost", "", nil, 400, false},

@@ -33,7 +33,8 @@ type ports struct {
 	// given, and returns how many it has moved. See messaging.Sender.
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Received) error) (int, error)
 	backends      engine.Backends
-	receiver      notify.Receiver // nil when nobody is to be told
+	receiver      notify.Receiver   // nil when nobody is to be told
+	report        *operate.Reporter // of this instance
 	checks        []customhandler.Check
 	signals       observe.Signals
 	now           func() time.Time
@@ -56,16 +57,18 @@ type stores struct {
 	checkpoints  relay.Checkpoints
 	quarantine   quarantine.Store
 	maps         ingest.Maps
+	told         operate.Told
+	counter      operate.Counter
 	// documents returns a container of the business.
 	documents func(container string) business.Documents
 }
 
 // openStores returns the stores of a database.
 func openStores(db *cosmosdb.Database) stores {
-	transactions := cosmosdb.NewTransactions(db)
+	transactions, told := cosmosdb.NewTransactions(db), cosmosdb.NewTold(db)
 	return stores{
 		transactions: transactions, listing: transactions, lasting: transactions, requests: cosmosdb.NewRequests(db), outside: cosmosdb.NewOutsideOperations(db),
-		checkpoints: cosmosdb.NewCheckpoints(db), quarantine: cosmosdb.NewQuarantine(db), maps: cosmosdb.NewMaps(db),
+		checkpoints: cosmosdb.NewCheckpoints(db), quarantine: cosmosdb.NewQuarantine(db), maps: cosmosdb.NewMaps(db), told: told, counter: told,
 		documents: func(container string) business.Documents { return db.Container(container) },
 	}
 }

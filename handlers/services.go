@@ -89,7 +89,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	})
 	out.operate = operate.New(operate.Config{
 		Engine: run, Listing: p.listing, Key: b.Key, Quarantine: p.quarantine, Hub: out.relay, Shards: out.shards, Where: known.Where, Logger: logger,
-		Queues: p.queues, Lasting: known.Lasting(),
+		Told: p.told, Counter: p.counter, ConsumerGroup: s.ConsumerGroup, Queues: p.queues, Lasting: known.Lasting(),
 	})
 	return out, nil
 }
@@ -158,8 +158,10 @@ func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p
 	if err := p.signals.Metrics.Breakers(guard.Open); err != nil {
 		return nil, fmt.Errorf("measure the circuit breakers: %w", err)
 	}
+	p.report.Breakers = guard.Open
+	changed := p.signals.Changed(p.now)
 	return engine.New(engine.Config{
-		Definition: &of.Workflow, Shard: s.Shard, Store: p.transactions, Outside: p.outside, Backends: guard, Sender: p.signals.Wakes(p.sender),
+		Definition: &of.Workflow, Shard: s.Shard, Store: p.transactions, Outside: p.outside, Backends: p.report.Calls(guard), Sender: p.signals.Wakes(p.sender),
 		Queues: map[workflow.Queue]string{
 			workflow.QueueTransactions: s.TransactionsQueue, workflow.QueueCompensations: s.CompensationsQueue,
 			workflow.QueueNotifications: s.NotificationsQueue,
@@ -171,7 +173,11 @@ func newEngine(of business.Business, s settings.Settings, logger *slog.Logger, p
 			InPlaceAttempts: b.CallAttempts, UndoAttempts: b.UndoAttempts, DeadLetters: b.DeadLetters,
 			Notify: s.Notify.On(),
 		},
-		Now: p.now, Pause: engine.Pause, Random: rand.Uint64, Changed: p.signals.Changed(p.now),
+		Now: p.now, Pause: engine.Pause, Random: rand.Uint64,
+		Changed: func(ctx context.Context, before workflow.State, progress *workflow.Progress) {
+			changed(ctx, before, progress)
+			p.report.Changed(ctx, before, progress)
+		},
 		PutOff: p.signals.Metrics.UndoPutOff, Recognized: p.signals.Metrics.Recognized, Log: logger,
 	})
 }

@@ -10,14 +10,15 @@ import (
 
 // sweep finds the work that nobody does: the transactions whose wake is overdue,
 // the events that the trigger has skipped, and the dead letters that no function
-// can be given. None waits for another. An
+// can be given; and it looks around for those who ask how things stand. None waits for another. An
 // error is logged by the caller; the next run of the timer finds what was left.
 func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 	var events int
-	var behind, kept error
+	var behind, kept, surveyed error
 	var group sync.WaitGroup
 	group.Go(func() { events, behind = a.services.relay.CatchUp(ctx) })
 	group.Go(func() { kept = a.drain(ctx) })
+	group.Go(func() { surveyed = a.services.operate.Survey(ctx) })
 	woken, err := a.services.engine.Sweep(ctx)
 	if a.settings.Shard.IsZero() {
 		kept = errors.Join(kept, a.services.ingest.RenewPlaces(ctx))
@@ -29,7 +30,7 @@ func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 	if events > 0 {
 		a.logger.InfoContext(ctx, "skipped events relayed", "count", events)
 	}
-	return errors.Join(err, behind, kept)
+	return errors.Join(err, behind, kept, surveyed)
 }
 
 // drain moves what no function can be given into the quarantine.

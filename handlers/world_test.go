@@ -23,6 +23,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/engine/enginetest"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/operate/operatetest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
@@ -135,9 +136,15 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 		t.Fatal(err)
 	}
 	w.settings = s
+	told := &operatetest.Told{Store: w.transactions, Fail: func() error {
+		if w.down.Load() {
+			return failure.New(failure.Transient, "status", "", errors.New("connection refused"))
+		}
+		return nil
+	}}
 	w.ports = ports{
 		stores: stores{
-			transactions: w.transactions, listing: operatetest.Listing{Store: w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints, maps: &shardMaps{down: &w.down},
+			transactions: w.transactions, listing: operatetest.Listing{Store: w.transactions}, requests: w.requests, outside: w.outside, quarantine: w.quarantine, checkpoints: w.checkpoints, maps: &shardMaps{down: &w.down}, told: told, counter: told,
 			documents: w.container,
 		},
 		producer: w.producer, reader: w.producer, triggers: w.producer, sender: w.queue, queues: w.counts, backends: outside.backends, signals: signals, now: w.now,

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 )
 
 // Try is one try of an operation: the client makes several of one that is
@@ -47,6 +49,7 @@ func (o observer) Do(req *policy.Request) (*http.Response, error) {
 			t.Charge = charge
 		}
 	}
+	telemetry.AddCharge(raw.Context(), t.Charge)
 	o(raw.Context(), t)
 	return response, err
 }

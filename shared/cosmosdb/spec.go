@@ -11,7 +11,7 @@ const (
 	TransactionsContainer = "transactions"
 	RequestsContainer     = "requests"
 	QuarantineContainer   = "quarantine"
-	CheckpointsContainer  = "checkpoints" // Relay's
+	CheckpointsContainer  = "checkpoints" // Relay's; the map of the shards; what the status is made of
 )
 
 // ContainerSpec is how a container has to be made.
@@ -42,7 +42,7 @@ func Containers(b business.Business) []ContainerSpec {
 		{TransactionsContainer, "/id", -1, indexed},
 		{RequestsContainer, "/id", thirtyDays, nil},
 		{QuarantineContainer, "/source", thirtyDays, []string{"reason", "state", "transactionId"}},
-		{CheckpointsContainer, "/id", 0, nil},
+		{CheckpointsContainer, "/id", -1, nil},
 	}
 	for _, backend := range b.Backends {
 		for _, c := range backend.Containers {

@@ -198,6 +198,13 @@ func (w *Writer) readPartitions(o *opening) {
 	w.turn = rand.IntN(len(ids)) // instances that begin together go different ways
 }
 
+// Waiting tells how many events wait, and for how many there is room.
+func (w *Writer) Waiting() (events, room int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.waiting.events), w.limits.BufferEvents
+}
+
 // Close takes no more events, sends those that wait and returns when all
 // results are in. When ctx ends first, the sends are given up: their callers
 // get ErrUnacknowledged, and Close returns the cause.

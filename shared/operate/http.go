@@ -58,6 +58,7 @@ func (s *Service) Endpoints() []business.Endpoint {
 		})
 	}
 	return []business.Endpoint{
+		{Method: http.MethodGet, Path: Path + "/status", Handle: fresh(func(r *http.Request) (Status, error) { return s.Status(r.Context()) })},
 		{Method: http.MethodGet, Path: transactions, Handle: pages(s.listTransactions)},
 		{Method: http.MethodGet, Path: transaction, Handle: fresh(s.tellStory)},
 		{Method: http.MethodPost, Path: transaction + "/" + ActRetry, Handle: onTransaction(s.Retry, ReadWhy)},

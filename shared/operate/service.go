@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
@@ -43,8 +44,12 @@ type Config struct {
 	Listing    Listing        // of the transactions
 	Key        string         // see business.Business; "" for none
 	Quarantine quarantine.Store
-	Hub        Hub    // of the endpoints
-	Shards     Shards // of the endpoints
+	Hub        Hub
+	Shards     Shards
+	Told       Told
+	Counter    Counter
+	// ConsumerGroup is Relay's.
+	ConsumerGroup string
 	// Queues counts the messages of the shard's queues.
 	Queues func(ctx context.Context) ([]QueueCount, error)
 	// Lasting is how long something may be left of what is accepted now: see ingest.Known.
@@ -56,12 +61,16 @@ type Config struct {
 }
 
 // Service does what operators ask for. It is safe for concurrent use and keeps
-// nothing between calls. Its errors have a kind that failure.KindOf tells; what
+// nothing between calls but the status of the last seconds. Its errors have a kind that failure.KindOf tells; what
 // an operator can't do is a *RefusedError.
-type Service struct{ c Config }
+type Service struct {
+	c       Config
+	folding sync.Mutex // held while the status is put together
+	folded  *Status    // nil before the first; guarded by folding
+}
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service { return &Service{c: c} }
 
 // now is the time as it is stored.
 func (s *Service) now() time.Time { return s.c.Engine.Now().UTC().Truncate(time.Millisecond) }

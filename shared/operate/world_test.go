@@ -2,6 +2,7 @@ package operate_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/operate/operatetest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/quarantine/quarantinetest"
+	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/shard"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -24,6 +26,8 @@ type world struct {
 	t       *testing.T
 	operate *operate.Service
 	entries *quarantinetest.Memory
+	told    *operatetest.Told
+	lag     partitions
 	refused bool // the hotel refuses its undo
 }
 
@@ -31,12 +35,8 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: enginetest.New(t, workflowtest.Trip(), 1, nil), t: t}
 	w.entries = quarantinetest.NewMemory(w.Gate)
-	w.operate = operate.New(operate.Config{
-		Engine: w.Engine, Listing: operatetest.Listing{Store: w.Store}, Key: "city", Quarantine: w.entries, Logger: slog.New(slog.DiscardHandler),
-		Where: func(_ context.Context, id string) (shard.Number, error) {
-			return 0, failure.New(failure.NotFound, "place", id, nil)
-		},
-	})
+	w.told = &operatetest.Told{Store: w.Store}
+	w.operate = w.instance(w)
 	w.Backends.OnCall = func(req engine.Attempt) *workflow.Outcome {
 		if w.refused && req.Undo && req.Call.Backend == "hotel" {
 			return new(enginetest.Refused(405, "no way back"))
@@ -44,6 +44,18 @@ func newWorld(t *testing.T) *world {
 		return nil
 	}
 	return w
+}
+
+// instance returns the operators' part of another instance, with the clock and the
+// engine of of and what the instances of w have told.
+func (w *world) instance(of *world) *operate.Service {
+	return operate.New(operate.Config{
+		Engine: of.Engine, Listing: operatetest.Listing{Store: w.Store}, Key: "city", Quarantine: w.entries,
+		Hub: &w.lag, Told: w.told, Counter: w.told, Queues: w.told.Queues, ConsumerGroup: "relay", Logger: slog.New(slog.DiscardHandler),
+		Where: func(_ context.Context, id string) (shard.Number, error) {
+			return 0, failure.New(failure.NotFound, "place", id, nil)
+		},
+	})
 }
 
 var ada = operate.Actor{By: "ada", Why: "the hotel is back"}
@@ -133,3 +145,14 @@ func (w *world) acts(transition workflow.Transition) int {
 }
 
 const moment = time.Second
+
+// partitions are those of a hub.
+type partitions []relay.Partition
+
+func (p *partitions) Partitions(context.Context) ([]relay.Partition, error) { return *p, nil }
+
+func (p *partitions) Behind(context.Context) (int64, error) { return 0, errors.New("not here") }
+
+func (p *partitions) Replay(context.Context, relay.Again) (relay.Replayed, error) {
+	return relay.Replayed{}, errors.New("not here")
+}

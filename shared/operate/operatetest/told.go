@@ -1,0 +1,143 @@
+package operatetest
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
+)
+
+// Told keeps in memory what a status is made of, counts what a store has, and knows
+// the queues by heart.
+type Told struct {
+	Store  *workflowtest.Store // whose transactions are counted
+	Counts []operate.QueueCount
+	Fail   func() error // asked before each use; nil never fails
+
+	mu      sync.Mutex
+	reports map[string]operate.Report
+	survey  operate.Survey
+	status  *operate.Status
+	written int // is the ETag
+	asked   int
+}
+
+var (
+	_ operate.Told    = (*Told)(nil)
+	_ operate.Counter = (*Told)(nil)
+)
+
+// use has fn done under the lock, unless it is to fail.
+func (s *Told) use(fn func()) error {
+	if s.Fail != nil {
+		if err := s.Fail(); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	fn()
+	return nil
+}
+
+// Asked tells how often the store was used.
+func (s *Told) Asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// Report implements operate.Told.
+func (s *Told) Report(_ context.Context, r operate.Report) error {
+	return s.use(func() {
+		if s.reports == nil {
+			s.reports = map[string]operate.Report{}
+		}
+		s.reports[r.Instance] = r
+	})
+}
+
+// Surveyed implements operate.Told.
+func (s *Told) Surveyed(_ context.Context, survey operate.Survey) error {
+	return s.use(func() { s.survey = survey })
+}
+
+// Gather implements operate.Told.
+func (s *Told) Gather(context.Context) (reports []operate.Report, survey operate.Survey, err error) {
+	err = s.use(func() {
+		for _, r := range s.reports {
+			reports = append(reports, r)
+		}
+		survey = s.survey
+	})
+	return reports, survey, err
+}
+
+// Read implements operate.Told.
+func (s *Told) Read(context.Context) (status *operate.Status, etag string, err error) {
+	err = s.use(func() {
+		if s.status != nil {
+			status, etag = s.status, strconv.Itoa(s.written)
+		}
+	})
+	return status, etag, err
+}
+
+// Write implements operate.Told.
+func (s *Told) Write(_ context.Context, status operate.Status, etag string) (next string, err error) {
+	used := s.use(func() {
+		if s.status != nil && etag != strconv.Itoa(s.written) || s.status == nil && etag != "" {
+			err = failure.New(failure.Conflict, "write", "status", nil)
+			return
+		}
+		s.status, s.written = &status, s.written+1
+		next = strconv.Itoa(s.written)
+	})
+	return next, errors.Join(used, err)
+}
+
+// InState implements operate.Counter.
+func (s *Told) InState(_ context.Context, state workflow.State, limit int) (operate.Count, error) {
+	return s.count(limit, func(p *workflow.Progress) (time.Time, bool) { return p.AcceptedAt.Time, p.State == state })
+}
+
+// Overdue implements operate.Counter.
+func (s *Told) Overdue(_ context.Context, before workflow.Instant, limit int) (operate.Count, error) {
+	return s.count(limit, func(p *workflow.Progress) (time.Time, bool) {
+		return p.WakeAt.Time, !p.WakeAt.IsZero() && p.WakeAt.Before(before.Time)
+	})
+}
+
+// Notices implements operate.Counter.
+func (s *Told) Notices(_ context.Context, before workflow.Instant, limit int) (operate.Count, error) {
+	return s.count(limit, func(p *workflow.Progress) (time.Time, bool) {
+		return p.Outbox.At.Time, len(p.Outbox.Notices) > 0 && p.Outbox.At.Before(before.Time)
+	})
+}
+
+// Kept implements operate.Counter: there is no quarantine here.
+func (s *Told) Kept(context.Context, int) (operate.Count, error) { return operate.Count{}, nil }
+
+func (s *Told) count(limit int, which func(*workflow.Progress) (time.Time, bool)) (operate.Count, error) {
+	var out operate.Count
+	err := s.use(func() {
+		for _, p := range s.Store.All() {
+			if at, found := which(p); found {
+				out.Add(at, limit)
+			}
+		}
+	})
+	return out, err
+}
+
+// Queues are the messages of the queues.
+func (s *Told) Queues(context.Context) ([]operate.QueueCount, error) {
+	return s.Counts, nil
+}

@@ -1,0 +1,214 @@
+package operate
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+const (
+	// reportEvery is how often an instance tells of itself while it has something to
+	// tell; otherwise it does every heartbeat.
+	reportEvery = 5 * time.Second
+	heartbeat   = time.Minute
+	// current is how long what a report says holds: an instance that has more to tell
+	// has told it by then.
+	current = 4 * reportEvery
+	// present is how long an instance counts as there.
+	present = 2*heartbeat + current
+	// reportTimeout bounds the storing of a report.
+	reportTimeout = 4 * time.Second
+)
+
+// Report is what an instance tells of itself. Rates are since the report before.
+type Report struct {
+	Instance  string    `json:"instance"`
+	At        time.Time `json:"at"`
+	Accepting Accepting `json:"accepting,omitzero"`
+	// Steps are those that were called, in no order.
+	Steps []StepFlow `json:"steps,omitempty"`
+	// Breakers are the open ones: since when, by backend.
+	Breakers map[string]time.Time `json:"breakers,omitempty"`
+	// Ends, UndosBegun and Latency are as in Status and History.
+	Ends       map[workflow.State]float64 `json:"ends,omitempty"`
+	UndosBegun float64                    `json:"undosBegun,omitempty"`
+	Latency    float64                    `json:"latency,omitempty"`
+}
+
+// quiet reports whether there is nothing to tell but that the instance is there.
+func (r *Report) quiet() bool {
+	a := r.Accepting
+	return a.PerSecond == 0 && a.FailedPerSecond == 0 && a.Buffer == 0 && len(r.Steps)+len(r.Breakers)+len(r.Ends) == 0 && r.UndosBegun == 0
+}
+
+// Reporter counts what an instance does, for its reports. It is safe for concurrent
+// use.
+type Reporter struct {
+	instance string
+	now      func() time.Time
+	// Buffer tells how many events wait in the writer, and for how many there is room;
+	// Breakers for how long each breaker has been open, 0 for closed. Both are set
+	// before the first report.
+	Buffer   func() (events, room int)
+	Breakers func() map[string]time.Duration
+
+	mu       sync.Mutex
+	since    time.Time // of the counts
+	accepted int
+	failed   int
+	steps    map[string]*StepFlow // the rates are counts
+	ends     map[workflow.State]int
+	undos    int
+	latency  time.Duration // of all that were completed
+}
+
+// NewReporter returns what counts for an instance.
+func NewReporter(instance string, now func() time.Time) *Reporter {
+	return &Reporter{
+		instance: instance, now: now, since: now(), steps: map[string]*StepFlow{}, ends: map[workflow.State]int{},
+		Buffer: func() (int, int) { return 0, 0 }, Breakers: func() map[string]time.Duration { return nil },
+	}
+}
+
+// Flushed counts the events of a batch.
+func (r *Reporter) Flushed(f ingest.Flush) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f.Err != nil {
+		r.failed += f.Events
+	} else {
+		r.accepted += f.Events
+	}
+}
+
+// Changed counts a transaction that has come to another state.
+func (r *Reporter) Changed(_ context.Context, _ workflow.State, p *workflow.Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case p.State == workflow.Compensating:
+		r.undos++
+	case p.State.Final() || p.State == workflow.Stuck:
+		r.ends[p.State]++
+	}
+	if p.State == workflow.Completed {
+		r.latency += max(0, r.now().Sub(p.AcceptedAt.Time))
+	}
+}
+
+// Calls returns next, whose attempts are counted.
+func (r *Reporter) Calls(next engine.Backends) engine.Backends { return watched{next, r} }
+
+type watched struct {
+	engine.Backends
+	to *Reporter
+}
+
+func (c watched) Do(ctx context.Context, a engine.Attempt) workflow.Outcome {
+	if a.Step == "" { // of no step
+		return c.Backends.Do(ctx, a)
+	}
+	c.to.step(a, func(s *StepFlow) { s.InFlight++ })
+	o := c.Backends.Do(ctx, a)
+	c.to.step(a, func(s *StepFlow) {
+		s.InFlight--
+		s.PerSecond++
+		if o.Retry == workflow.RetryLater {
+			s.FailedPerSecond++
+			s.Error = o.Type
+		}
+	})
+	return o
+}
+
+func (r *Reporter) step(a engine.Attempt, count func(*StepFlow)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.steps[a.Step]
+	if s == nil {
+		s = &StepFlow{Step: a.Step, Backend: a.Call.Backend}
+		r.steps[a.Step] = s
+	}
+	count(s)
+}
+
+// Take returns the report of what has happened since the last one.
+func (r *Reporter) Take() Report {
+	buffer, room := r.Buffer()
+	open := r.Breakers()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now().UTC()
+	seconds := max(now.Sub(r.since).Seconds(), 1e-3)
+	out := Report{
+		Instance: r.instance, At: now, UndosBegun: float64(r.undos) / seconds,
+		Accepting: Accepting{PerSecond: float64(r.accepted) / seconds, FailedPerSecond: float64(r.failed) / seconds, Buffer: buffer, Room: room},
+	}
+	if room > 0 {
+		out.Accepting.Fullest = float64(buffer) / float64(room)
+	}
+	for name, s := range r.steps {
+		if s.InFlight == 0 && s.PerSecond == 0 {
+			delete(r.steps, name)
+			continue
+		}
+		flow := *s
+		flow.PerSecond, flow.FailedPerSecond = s.PerSecond/seconds, s.FailedPerSecond/seconds
+		out.Steps = append(out.Steps, flow)
+		s.PerSecond, s.FailedPerSecond, s.Error = 0, 0, ""
+	}
+	for backend, lasts := range open {
+		if lasts > 0 {
+			if out.Breakers == nil {
+				out.Breakers = map[string]time.Time{}
+			}
+			out.Breakers[backend] = now.Add(-lasts)
+		}
+	}
+	for state, n := range r.ends {
+		if out.Ends == nil {
+			out.Ends = map[workflow.State]float64{}
+		}
+		out.Ends[state] = float64(n) / seconds
+	}
+	if n := r.ends[workflow.Completed]; n > 0 {
+		out.Latency = r.latency.Seconds() / float64(n)
+	}
+	r.since, r.accepted, r.failed, r.undos, r.latency = now, 0, 0, 0, 0
+	clear(r.ends)
+	return out
+}
+
+// Run reports to a store until ctx ends, every few seconds while there is something
+// to tell, and once more when there no longer is. A report that can't be stored is lost:
+// the next one tells what is so by then.
+func (r *Reporter) Run(ctx context.Context, to Told, logger *slog.Logger) {
+	tick := time.NewTicker(reportEvery)
+	defer tick.Stop()
+	var last time.Time // of what is stored
+	quiet := false     // it is
+	for {
+		report := r.Take()
+		if !report.quiet() || !quiet || report.At.Sub(last) >= heartbeat {
+			storing, cancel := context.WithTimeout(ctx, reportTimeout)
+			err := to.Report(storing, report)
+			cancel()
+			if err != nil {
+				logger.DebugContext(ctx, "the report of this instance is lost", telemetry.KeyError, err)
+			} else {
+				last, quiet = report.At, report.quiet()
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+const (
+	surveyEvery = time.Minute
+	// surveySlack is for the timer, whose runs are not apart to the millisecond.
+	surveySlack = 5 * time.Second
+	countLimit  = 100_000 // of anything; a count that reaches it says "more"
+	keptLimit   = 10_000  // of the quarantine
+	// foldEvery is for how long a status holds.
+	foldEvery = 5 * time.Second
+)
+
+// Told keeps what the status is made of. Implementations are safe for concurrent use.
+type Told interface {
+	// Report and Surveyed store in place of what the instance, or Sweep, told last. A
+	// report expires within minutes.
+	Report(ctx context.Context, r Report) error
+	Surveyed(ctx context.Context, s Survey) error
+	// Gather returns all reports, and the survey; its time is zero if there is none.
+	Gather(ctx context.Context) ([]Report, Survey, error)
+	// Read returns the status that was put together last, and its ETag; nil for none.
+	Read(ctx context.Context) (*Status, string, error)
+	// Write stores a status in place of the one with the ETag, "" for none, and returns
+	// the new ETag. Conflict if there is another.
+	Write(ctx context.Context, s Status, etag string) (string, error)
+}
+
+// Counter counts up to a limit. Implementations are safe for concurrent use.
+type Counter interface {
+	// InState counts transactions by when they were accepted, Overdue those whose wake
+	// was due before a time, and Notices those with notices that were, by when.
+	InState(ctx context.Context, state workflow.State, limit int) (Count, error)
+	Overdue(ctx context.Context, before workflow.Instant, limit int) (Count, error)
+	Notices(ctx context.Context, before workflow.Instant, limit int) (Count, error)
+	// Kept counts the entries of the quarantine that nobody has decided about.
+	Kept(ctx context.Context, limit int) (Count, error)
+}
+
+// Survey finds out how many transactions are open, and what the hub and the queues
+// hold, and stores it; not more often than once a minute, whoever runs the timer. Then it
+// puts the status together, so that the history has a point for each minute. What can't be
+// found out is told in the survey.
+func (s *Service) Survey(ctx context.Context) error {
+	_, last, err := s.c.Told.Gather(ctx)
+	if err != nil {
+		return fmt.Errorf("survey: %w", err)
+	}
+	if now := s.now(); now.Sub(last.At) >= surveyEvery-surveySlack {
+		if err := s.c.Told.Surveyed(ctx, s.survey(ctx, now)); err != nil {
+			return fmt.Errorf("survey: %w", err)
+		}
+	}
+	_, err = s.Status(ctx)
+	return err
+}
+
+func (s *Service) survey(ctx context.Context, now time.Time) Survey {
+	ctx, charge := telemetry.WithCharge(ctx)
+	out := Survey{At: now, States: map[workflow.State]Count{}}
+	find := func(what string, err error) {
+		if err != nil {
+			out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", what, err))
+		}
+	}
+	var err error
+	for _, state := range workflow.States {
+		if !state.Final() {
+			out.States[state], err = s.c.Counter.InState(ctx, state, countLimit)
+			find("transactions in state "+string(state), err)
+		}
+	}
+	out.Overdue, err = s.c.Counter.Overdue(ctx, workflow.At(now), countLimit)
+	find("overdue wakes", err)
+	out.Notices, err = s.c.Counter.Notices(ctx, workflow.At(now), countLimit)
+	find("notices", err)
+	out.Quarantine, err = s.c.Counter.Kept(ctx, keptLimit)
+	find("quarantine", err)
+	out.Partitions, err = s.lags(ctx)
+	find("partitions", err)
+	out.Queues, err = s.c.Queues(ctx)
+	find("queues", err)
+	out.Charge = charge.Units()
+	return out
+}
+
+// lags are of the consumer group in which Relay itself keeps how far it has come.
+func (s *Service) lags(ctx context.Context) ([]Lag, error) {
+	partitions, err := s.c.Hub.Partitions(ctx)
+	var out []Lag
+	for _, p := range partitions {
+		if p.ConsumerGroup == s.c.ConsumerGroup {
+			out = append(out, Lag{p.Partition, p.Lag, p.OldestUnreadAt, p.RenewedAt})
+		}
+	}
+	return out, err
+}
+
+// Status returns how things stand, as of a few seconds ago at most. It needs nothing
+// but the store: any instance can be asked.
+func (s *Service) Status(ctx context.Context) (Status, error) {
+	s.folding.Lock()
+	defer s.folding.Unlock()
+	now := s.now()
+	if s.folded != nil && now.Sub(s.folded.At) < foldEvery {
+		return *s.folded, nil
+	}
+	previous, etag, err := s.c.Told.Read(ctx)
+	if err != nil {
+		return Status{}, fmt.Errorf("status: %w", err)
+	}
+	if previous != nil && now.Sub(previous.At) < foldEvery {
+		s.folded = previous
+		return *previous, nil
+	}
+	reports, survey, err := s.c.Told.Gather(ctx)
+	if err != nil {
+		return Status{}, fmt.Errorf("status: %w", err)
+	}
+	e := s.c.Engine
+	status := fold(previous, e.Shard, e.Definition.Steps, reports, survey, now)
+	// Another instance may have done the same meanwhile.
+	if _, err := s.c.Told.Write(ctx, status, etag); err != nil && !failure.Is(err, failure.Conflict) {
+		s.c.Logger.WarnContext(ctx, "the status is not stored", telemetry.KeyError, err)
+	}
+	s.folded = &status
+	return status, nil
+}

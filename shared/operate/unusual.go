@@ -1,0 +1,157 @@
+package operate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/workflow"
+)
+
+// From when on something is unusual.
+const (
+	failingShare   = 0.2 // of a step's attempts
+	fullBuffer     = 0.8 // of an instance's writer
+	lateUnread     = time.Minute
+	lateRenewal    = 2 * time.Minute // a trigger that reads renews its claim within seconds
+	lateWake       = 5 * time.Minute
+	lateNotice     = 10 * time.Minute
+	longUndo       = time.Hour
+	surveyOutdated = 3 * time.Minute
+)
+
+// unusual tells what somebody should know of a status, what can't wait first. What
+// has no time of its own is unusual from now on.
+func unusual(s *Status, steps []workflow.Step) []Unusual {
+	out := []Unusual{}
+	add := func(urgent bool, key, about string, since time.Time, says, do string) {
+		if since.IsZero() {
+			since = s.At
+		}
+		out = append(out, Unusual{Key: key, Says: says, Do: do, About: about, Since: since, Urgent: urgent})
+	}
+	for _, b := range s.Breakers {
+		add(true, "breaker."+b.Backend, "breaker-open", b.Since,
+			fmt.Sprintf("Calls to %s pause: the breaker is open in %s, since too many calls of %s have failed.", b.Backend, several(b.Instances, "instance"), stepsOf(s, steps, b.Backend)),
+			fmt.Sprintf("Mend %s: transactions go on by themselves once it answers.", b.Backend))
+	}
+	for _, f := range s.Steps {
+		if f.FailedPerSecond > failingShare*f.PerSecond {
+			add(false, "step."+f.Step, "breaker-open", time.Time{},
+				fmt.Sprintf("%.0f %% of the calls of step %s to %s fail (%s), and are repeated.", 100*f.FailedPerSecond/f.PerSecond, f.Step, f.Backend, f.Error),
+				fmt.Sprintf("Look at %s and its log; ops show tells the error of one transaction.", f.Backend))
+		}
+	}
+	a := s.Accepting
+	if a.FailedPerSecond > 0 {
+		add(true, "accept.failed", "throttling", time.Time{},
+			fmt.Sprintf("The hub does not acknowledge %.1f requests a second: their clients get 503.", a.FailedPerSecond),
+			"Look whether the hub throttles or is away.")
+	}
+	if a.Fullest >= fullBuffer {
+		add(true, "accept.buffer", "overload", time.Time{},
+			fmt.Sprintf("The buffer of an instance that accepts is %.0f %% full: what it can't take is refused.", 100*a.Fullest),
+			"Add instances, or units of the hub if it throttles.")
+	}
+	surveyed(s, add)
+	slices.SortStableFunc(out, func(a, b Unusual) int {
+		switch {
+		case a.Urgent == b.Urgent:
+			return a.Since.Compare(b.Since)
+		case a.Urgent:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// surveyed adds what is unusual in what Sweep has found out.
+func surveyed(s *Status, add func(urgent bool, key, about string, since time.Time, says, do string)) {
+	v := s.Survey
+	old := func(at time.Time, limit time.Duration) bool { return !at.IsZero() && s.At.Sub(at) > limit }
+	if v.At.IsZero() || old(v.At, surveyOutdated) {
+		add(true, "survey.old", "failing-functions", v.At, "Sweep has not looked for minutes: overdue transactions are not woken, and the counts here are old.",
+			"Look whether the function Sweep runs and why it fails.")
+	}
+	for i, failed := range v.Failed {
+		add(false, fmt.Sprintf("survey.%d", i), "failing-functions", time.Time{}, "Sweep could not find out all: "+failed+".", "The text says what is missing.")
+	}
+	if n := v.States[workflow.Stuck]; n.Count > 0 {
+		add(true, "stuck", "stuck", time.Time{}, fmt.Sprintf("Waiting for an operator: %s.", n.of("Stuck transaction")), "ops list shows them; retry them or give them up.")
+	}
+	if n := v.States[workflow.Compensating]; old(n.OldestAt, longUndo) {
+		add(false, "undo", "undo-lasts", time.Time{}, fmt.Sprintf("Being undone: %s, the oldest accepted %s ago: an undo lasts.", n.of("transaction"), ago(s.At, n.OldestAt)),
+			"ops list -state Compensating shows them; ops show tells which undo fails.")
+	}
+	if n := v.Overdue; old(n.OldestAt, lateWake) {
+		add(true, "overdue", "backlog", n.OldestAt.Add(lateWake), fmt.Sprintf("Nobody has answered the wakes of %s, the oldest for %s.", n.of("transaction"), ago(s.At, n.OldestAt)),
+			"Look whether Schedule and Supervise run, and whether the queues are taken from.")
+	}
+	if n := v.Quarantine; n.Count > 0 {
+		add(true, "quarantine", "quarantine", time.Time{}, fmt.Sprintf("Waiting for a decision in quarantine: %s.", n.of("message")), "ops quarantine shows them; redrive or drop them.")
+	}
+	if n := v.Notices; old(n.OldestAt, lateNotice) {
+		add(false, "notices", "notices", n.OldestAt.Add(lateNotice), fmt.Sprintf("The notices of %s wait for their receiver, the oldest for %s.", n.of("transaction"), ago(s.At, n.OldestAt)),
+			"Look whether the receiver of notices answers.")
+	}
+	for _, p := range v.Partitions {
+		switch {
+		case p.Lag > 0 && old(p.OldestUnreadAt, lateUnread) && (p.RenewedAt.IsZero() || v.At.Sub(p.RenewedAt) > lateRenewal):
+			add(true, "partition."+p.Partition, "relay-stands", p.OldestUnreadAt, fmt.Sprintf("Nobody reads partition %s: %d events wait, the oldest for %s.", p.Partition, p.Lag, ago(s.At, p.OldestUnreadAt)),
+				"Look whether Relay runs; ops partitions shows who reads.")
+		case p.Lag > 0 && old(p.OldestUnreadAt, lateUnread):
+			add(false, "partition."+p.Partition, "lag", p.OldestUnreadAt, fmt.Sprintf("Relay is behind in partition %s: %d events wait, the oldest for %s.", p.Partition, p.Lag, ago(s.At, p.OldestUnreadAt)),
+				"Look whether Relay fails or is slow; a burst passes by itself.")
+		}
+	}
+	for _, q := range v.Queues {
+		if q.Dead > 0 {
+			add(false, "dead."+q.Queue, "dead-letters", time.Time{}, fmt.Sprintf("Queue %s has %s that nobody takes.", q.Queue, several(int(q.Dead), "dead letter")), "Look whether the DeadLetter functions run.")
+		}
+	}
+}
+
+// stepsOf names the steps that call a backend.
+func stepsOf(s *Status, steps []workflow.Step, backend string) string {
+	var names []string
+	for _, f := range s.Steps {
+		if f.Backend == backend {
+			names = append(names, "step "+f.Step)
+		}
+	}
+	if len(names) == 0 {
+		return "its steps"
+	}
+	return strings.Join(names, ", ")
+}
+
+// Add counts one more, unless the limit is reached.
+func (c *Count) Add(at time.Time, limit int) {
+	if c.Count == limit {
+		c.More = true
+		return
+	}
+	c.Count++
+	if c.OldestAt.IsZero() || !at.IsZero() && at.Before(c.OldestAt) {
+		c.OldestAt = at
+	}
+}
+
+// of says how many there are of something.
+func (c Count) of(what string) string {
+	if c.More {
+		return fmt.Sprintf("more than %d %ss", c.Count, what)
+	}
+	return several(c.Count, what)
+}
+
+func several(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func ago(now, at time.Time) string { return now.Sub(at).Round(time.Second).String() }
