@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
+	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -14,6 +15,10 @@ type Story struct {
 	Transaction *workflow.Progress `json:"transaction"`
 	// Overdue is as in Summary.
 	Overdue bool `json:"overdue"`
+	// TraceID is the id of its trace, 32 hexadecimal digits; "" if it has none.
+	TraceID string `json:"traceId,omitempty"`
+	// Timeline is what has happened, in the order of time.
+	Timeline []Event `json:"timeline"`
 	// Remaining are the undos that are left, in an order in which they can be
 	// made.
 	Remaining []Remaining `json:"remaining"`
@@ -68,6 +73,10 @@ func (s *Service) Story(ctx context.Context, id string) (Story, error) {
 	}
 	if len(story.Quarantine) > maxStoryEntries {
 		story.Quarantine, story.MoreInQuarantine = story.Quarantine[:maxStoryEntries], true
+	}
+	story.Timeline = Timeline(p, story.Quarantine)
+	if trace := telemetry.SpanContext(p.TraceParent); trace.IsValid() {
+		story.TraceID = trace.TraceID().String()
 	}
 	return story, nil
 }

@@ -40,7 +40,7 @@ func TestStoryOfAStuckTransaction(t *testing.T) {
 			OperationID: "op-2", Revision: 1, Attempts: 1, Error: stuck.Step("hotel").UndoError,
 		}},
 		Next: []operate.Expectation{{What: "nothing by itself: it waits for an operator"}},
-		Acts: []string{"retry", "giveup"}, Quarantine: []quarantine.Entry{e},
+		Acts: []string{"retry", "giveup"}, Quarantine: []quarantine.Entry{e}, Timeline: operate.Timeline(stuck, []quarantine.Entry{e}),
 	}
 	if diff := cmp.Diff(want, w.story()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -14,12 +14,22 @@ import (
 func WriteStory(w io.Writer, s operate.Story, command string) error {
 	p := s.Transaction
 	var b strings.Builder
-	fmt.Fprintf(&b, "transaction %s is %s%s\n\n", line(p.ID), p.State, because(string(p.Cause), p.Reason))
-	for _, e := range timeline(s) {
-		fmt.Fprintf(&b, "  %s  %s\n", instant(e.at), e.what)
+	b.WriteString(line(fmt.Sprintf("transaction %s is %s%s", p.ID, p.State, operate.Because(string(p.Cause), p.Reason))) + "\n\n")
+	for _, e := range s.Timeline {
+		by := ""
+		if e.By != "" {
+			by = " [by " + line(e.By) + "]"
+		}
+		fmt.Fprintf(&b, "  %s  %s%s\n", instant(e.At), line(e.What), by)
 	}
 	if s.MoreInQuarantine {
 		fmt.Fprintf(&b, "  and more in the quarantine\n")
+	}
+	if p.Wake > 0 {
+		fmt.Fprintf(&b, "\nwakes: %d; the last %d brought nothing forward, Sweep has sent %d since a runner answered\n", p.Wake, p.Laters, p.Sweeps)
+	}
+	if s.TraceID != "" {
+		fmt.Fprintf(&b, "\ntrace: %s\n", line(s.TraceID))
 	}
 	b.WriteString("\nsteps:\n")
 	if err := table(&b, stepRows(p)); err != nil {
@@ -43,18 +53,6 @@ func WriteStory(w io.Writer, s operate.Story, command string) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// because adds why something is so, by a short code and for people.
-func because(code, reason string) string {
-	text := ""
-	if code != "" {
-		text = " (" + line(code) + ")"
-	}
-	if reason != "" {
-		text += ": " + line(reason)
-	}
-	return text
 }
 
 // instant shows a time to the millisecond, in a column.
@@ -83,16 +81,7 @@ func stepRows(p *workflow.Progress) [][]string {
 	return rows
 }
 
-func failed(e *workflow.StepError) string {
-	text := line(e.Message)
-	if e.Type != "" {
-		text = line(e.Type) + ": " + text
-	}
-	if e.Status != 0 {
-		text = fmt.Sprintf("%d %s", e.Status, text)
-	}
-	return text
-}
+func failed(e *workflow.StepError) string { return line(operate.InWords(e)) }
 
 // left tells how an undo is made by hand.
 func left(id string, r operate.Remaining) string {

@@ -20,8 +20,10 @@ func at(ms int) workflow.Instant { return workflow.At(noon.Add(time.Duration(ms)
 // stuckStory is the story of a transaction whose drone can't be called back.
 func stuckStory() operate.Story {
 	refused := &workflow.StepError{Status: 405, Type: "not-recallable", Message: "it is in\nthe air", At: at(350)}
-	return operate.Story{
+	s := operate.Story{
+		TraceID: "4bf92f3577b34da6a3ce929d0e0e4736",
 		Transaction: &workflow.Progress{
+			Wake: 7, Laters: 2, Sweeps: 1,
 			ID: "t-1", State: workflow.Stuck, Cause: workflow.CauseFailed, Reason: "undo of drone refused: it is in the air", Revision: 1,
 			AcceptedAt: at(0),
 			Steps: []workflow.StepProgress{
@@ -54,6 +56,8 @@ func stuckStory() operate.Story {
 		}},
 		MoreInQuarantine: true,
 	}
+	s.Timeline = operate.Timeline(s.Transaction, s.Quarantine)
+	return s
 }
 
 func TestWriteStory(t *testing.T) {
@@ -78,8 +82,12 @@ func TestWriteStory(t *testing.T) {
   2026-05-04 12:00:00.340Z  Compensating (RetryUndo): again [2J [by ada]
   2026-05-04 12:00:00.350Z  undo of step drone failed, attempt 3: 405 not-recallable: it is in the air
   2026-05-04 12:00:00.350Z  Stuck (Stick): undo of drone refused: it is in the air
-  2026-05-04 12:00:00.400Z  redrive of q.1: try [by bob]: transaction t-1 is Stuck
+  2026-05-04 12:00:00.400Z  redrive of q.1: try: transaction t-1 is Stuck [by bob]
   and more in the quarantine
+
+wakes: 7; the last 2 brought nothing forward, Sweep has sent 1 since a runner answered
+
+trace: 4bf92f3577b34da6a3ce929d0e0e4736
 
 steps:
   STEP      STATE      EFFECT  ATTEMPTS  UNDOS  REVISION  RESULT OR ERROR
@@ -112,6 +120,7 @@ func TestWriteStoryOfWhatRests(t *testing.T) {
 		}},
 		Next: []operate.Expectation{{At: at(9), What: "its document expires"}},
 	}
+	s.Timeline = operate.Timeline(s.Transaction, nil)
 	if err := WriteStory(&b, s, "ops"); err != nil {
 		t.Fatal(err)
 	}
