@@ -106,7 +106,7 @@ func (f *benchFlags) checkCompare() error {
 
 // benchIntro is how the help begins.
 func benchIntro() string {
-	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak, backlog, compare, checkpoints and settlement), or some of:\n\n"
+	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak, backlog, compare, checkpoints, settlement and shards), or some of:\n\n"
 	for _, s := range bench.Scenarios() {
 		text += fmt.Sprintf("  %-11s %s\n", s[0], s[1])
 	}

@@ -47,6 +47,7 @@ type Outcome struct {
 	Ways        []Way          `json:"ways,omitempty"`
 	Trades      []Trade        `json:"trades,omitempty"`
 	Settled     []Settled      `json:"settled,omitempty"`
+	Shards      []Sharded      `json:"shards,omitempty"`
 	Checks      []Check        `json:"checks,omitempty"`
 }
 
@@ -78,6 +79,7 @@ var scenarios = []scenario{
 	{"compare", "the same work with SCHEDULER queue, stream and batch", (*bench).ways},
 	{"checkpoints", "the trade of batchCheckpointFrequency: writes against events read again", (*bench).checkpoints},
 	{"settlement", "an experiment: ReceiveAndDelete in the place of PeekLock, when the receiver is killed", (*bench).settlement},
+	{"shards", "the same work with 1, 2 and 4 shards, and how long a pin takes", (*bench).shards},
 	{"backlog", "memory: accepted with Schedule off, started again, then drained", (*bench).backlog},
 }
 
@@ -90,7 +92,7 @@ func Scenarios() (all [][2]string) {
 }
 
 // long are the scenarios that All leaves out.
-var long = []string{"soak", "backlog", "compare", "checkpoints", "settlement"}
+var long = []string{"soak", "backlog", "compare", "checkpoints", "settlement", "shards"}
 
 // All are the names of all scenarios but the long ones.
 func All() (names []string) {

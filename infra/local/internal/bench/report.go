@@ -17,6 +17,7 @@ func WriteMarkdown(w io.Writer, outcomes []*Outcome) error {
 		table(wayColumns, wayRows(outcomes)) +
 		table(tradeColumns, tradeRows(outcomes)) +
 		table("settled by | sent | lost | of them half done | calls again | a second until the kill | CPU ms each | s from the kill to the last", settledRows(outcomes)) +
+		table(shardColumns, shardRows(outcomes)) +
 		table("scenario | check | target | measured | ", checks(outcomes))
 	if _, err := io.WriteString(w, tables); err != nil {
 		return err

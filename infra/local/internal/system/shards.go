@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -64,7 +65,7 @@ func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards, 
 		})
 		switchOff(app.Settings, append(BackendFunctions(true), "Ingest", "Progress", "Page"), nil)
 		for _, name := range backendURLs() {
-			if app.Settings[name] == "" {
+			if app.Settings[name] == "" && os.Getenv(name) == "" {
 				app.Settings[name] = "http://" + s.Instance.Address() + "/api"
 			}
 		}
