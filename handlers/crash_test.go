@@ -446,7 +446,7 @@ func TestCrashPointsAreThoseOfThePorts(t *testing.T) {
 	// An operator's one write of the map has nothing before it or behind it; what the
 	// status is made of is told again.
 	harmless := []string{"Write", "Read", "Page", "Overdue", "OverdueNotices", "Find", "Free", "Zone", "Partitions", "Between", "Hub", "Extent", "Claims", "Since",
-		"Gather", "Report", "Surveyed", "InState", "Kept", "Notices", "Queues"}
+		"Reports", "Report", "Surveyed", "InState", "Kept", "Notices", "Queues"}
 	// Named after more than the method.
 	by := map[string]string{"sender.Send": "sender.Send.", "transactions.Replace": "transactions.Replace.", "backends.Do": "caller."}
 	listed := crashEffects(chosen.Business())

@@ -73,6 +73,7 @@ func opsVerbs() []opsVerb {
 		acting(f, c)
 	}
 	return append([]opsVerb{
+		{"status", "", "how things stand: what is unusual and what to do, and the flow", of, showStatus},
 		{"list", "", "transactions in a state", func(f *flag.FlagSet, c *opsCall) {
 			listed(f, c)
 			f.StringVar(&c.state, "state", "Stuck", "the `state`")

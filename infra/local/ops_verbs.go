@@ -92,6 +92,24 @@ func entryAct(kind quarantine.ActKind) func(context.Context, *opsCall) error {
 	}
 }
 
+func showStatus(ctx context.Context, c *opsCall) error {
+	list, missing := ops.Each(ctx, c.apps, c.only, func(ctx context.Context, at *ops.Client) ([]operate.Status, error) {
+		s, err := at.Status(ctx)
+		return []operate.Status{s}, err
+	})
+	if list == nil {
+		return missing
+	}
+	if c.asJSON {
+		var told []operate.Status // each says of which shard it is
+		for _, o := range list {
+			told = append(told, o.One)
+		}
+		return cmp.Or(writeLines(c, told), missing)
+	}
+	return cmp.Or(ops.WriteStatus(c.out, list), missing)
+}
+
 func listPartitions(ctx context.Context, c *opsCall) error {
 	list, missing := ops.Each(ctx, c.apps, c.only, func(ctx context.Context, at *ops.Client) ([]relay.Partition, error) {
 		page, err := at.Partitions(ctx)

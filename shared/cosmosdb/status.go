@@ -14,15 +14,13 @@ import (
 )
 
 // The ids of what the status is made of, beside the checkpoints: the status itself,
-// and before the dot's successor, in one range, the survey and a report for each
-// instance.
+// the survey, and in one range a report for each instance.
 const (
 	statusID     = "status"
-	toldPrefix   = "status."
-	toldEnd      = "status/"
-	surveyID     = toldPrefix + "survey"
-	reportPrefix = toldPrefix + "report."
-	toldLasts    = 600 // s; what has not been told again for so long expires
+	surveyID     = "survey"
+	reportPrefix = "report."
+	reportEnd    = "report/" // behind all of them
+	reportLasts  = 600       // s; what has not been told again for so long expires
 )
 
 // countPage is how many documents a page of a count has.
@@ -57,7 +55,7 @@ var unfit = strings.NewReplacer("/", "_", "\\", "_", "?", "_", "#", "_")
 // Report stores an instance's report in place of its last one.
 func (s *Told) Report(ctx context.Context, r operate.Report) error {
 	id := reportPrefix + unfit.Replace(r.Instance)
-	return s.put(ctx, told{ID: id, TTL: toldLasts, Report: &r})
+	return s.put(ctx, told{ID: id, TTL: reportLasts, Report: &r})
 }
 
 // Surveyed stores a survey in place of the last one.
@@ -74,48 +72,64 @@ func (s *Told) put(ctx context.Context, t told) error {
 	return err
 }
 
-// Gather returns the reports and the survey.
-func (s *Told) Gather(ctx context.Context) (reports []operate.Report, survey operate.Survey, err error) {
+// Reports returns the reports.
+func (s *Told) Reports(ctx context.Context) (reports []operate.Report, err error) {
 	query := business.Query{
 		Text:       "SELECT * FROM c WHERE c.id >= @from AND c.id < @to",
-		Parameters: map[string]any{"@from": toldPrefix, "@to": toldEnd}, Max: countPage,
+		Parameters: map[string]any{"@from": reportPrefix, "@to": reportEnd}, Max: countPage,
 	}
 	for {
 		page, next, err := business.Page[told](ctx, s.kept, query)
 		if err != nil {
-			return nil, survey, err
+			return nil, err
 		}
 		for _, t := range page {
-			switch {
-			case t.Report != nil:
+			if t.Report != nil {
 				reports = append(reports, *t.Report)
-			case t.Survey != nil:
-				survey = *t.Survey
 			}
 		}
 		if next == "" {
-			return reports, survey, nil
+			return reports, nil
 		}
 		query.Continuation = next
 	}
 }
 
-// Read returns the status that was stored last, with its ETag; nil if there is none.
-func (s *Told) Read(ctx context.Context) (*operate.Status, string, error) {
-	t, etag, err := business.Read[told](ctx, s.kept, statusID, statusID)
-	if failure.Is(err, failure.NotFound) {
-		return nil, "", nil
+// Read returns the status that was stored last, nil if there is none, with its ETag,
+// and the survey.
+func (s *Told) Read(ctx context.Context) (*operate.Status, operate.Survey, string, error) {
+	var survey operate.Survey
+	surveyed, _, err := s.read(ctx, surveyID)
+	if err != nil {
+		return nil, survey, "", err
 	}
-	return t.Status, etag, err
+	if surveyed.Survey != nil {
+		survey = *surveyed.Survey
+	}
+	t, etag, err := s.read(ctx, statusID)
+	return t.Status, survey, etag, err
 }
 
-// Write stores a status in place of the one that was read with etag, "" for none.
-func (s *Told) Write(ctx context.Context, status operate.Status, etag string) (string, error) {
+// read returns a document, an empty one if there is none.
+func (s *Told) read(ctx context.Context, id string) (told, string, error) {
+	t, etag, err := business.Read[told](ctx, s.kept, id, id)
+	if failure.Is(err, failure.NotFound) {
+		return told{}, "", nil
+	}
+	return t, etag, err
+}
+
+// Write stores a status, without the survey, in place of the one that was read with
+// etag, "" for none.
+func (s *Told) Write(ctx context.Context, status operate.Status, etag string) (err error) {
+	status.Survey = operate.Survey{}
 	doc := told{ID: statusID, Status: &status}
 	if etag == "" {
-		return business.Create(ctx, s.kept, statusID, statusID, doc)
+		_, err = business.Create(ctx, s.kept, statusID, statusID, doc)
+	} else {
+		_, err = business.Replace(ctx, s.kept, statusID, statusID, doc, etag)
 	}
-	return business.Replace(ctx, s.kept, statusID, statusID, doc, etag)
+	return err
 }
 
 // InState counts the transactions in a state, by when they were accepted.

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -17,12 +18,8 @@ const historyPoints = 60
 // unusual.
 func fold(previous *Status, of shard.Number, steps []workflow.Step, reports []Report, survey Survey, now time.Time) Status {
 	s := Status{
-		At: now, Shard: of, Survey: survey, Steps: []StepFlow{}, Breakers: []Breaker{}, Ends: map[workflow.State]float64{}, Instances: []InstanceFlow{},
+		At: now, Shard: of, Survey: survey.whole(), Steps: []StepFlow{}, Breakers: []Breaker{}, Ends: map[workflow.State]float64{}, Instances: []InstanceFlow{},
 	}
-	if s.Survey.States == nil {
-		s.Survey.States = map[workflow.State]Count{}
-	}
-	s.Survey.Partitions, s.Survey.Queues = append([]Lag{}, survey.Partitions...), append([]QueueCount{}, survey.Queues...)
 	calls, open := map[string]*StepFlow{}, map[string]*Breaker{}
 	var latency float64
 	for _, r := range reports {
@@ -75,8 +72,17 @@ func fold(previous *Status, of shard.Number, steps []workflow.Step, reports []Re
 	if previous != nil {
 		before = previous.History
 	}
-	s.History = before.next(now, s.backlog(), s.Accepting.PerSecond, s.Ends[workflow.Completed], latency)
+	s.History = before.next(now, s.backlog(), short(s.Accepting.PerSecond), short(s.Ends[workflow.Completed]), short(latency))
 	s.Unusual = lasting(previous, unusual(&s, steps))
+	return s
+}
+
+// whole returns a survey without what is nil.
+func (s Survey) whole() Survey {
+	s.Partitions, s.Queues = append([]Lag{}, s.Partitions...), append([]QueueCount{}, s.Queues...)
+	if s.States == nil {
+		s.States = map[workflow.State]Count{}
+	}
 	return s
 }
 
@@ -106,6 +112,10 @@ func (s *Status) backlog() int64 {
 	}
 	return n
 }
+
+// short is a number with three places, which is enough for a picture and little to
+// store.
+func short(n float64) float64 { return math.Round(n*1000) / 1000 }
 
 // next returns the history with what is known of the present minute; h stays as it is.
 // Minutes of which nobody asked have zeros.

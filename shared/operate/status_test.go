@@ -91,8 +91,8 @@ func TestUnusual(t *testing.T) {
 		"wakes about to be":       {survey: operate.Survey{Overdue: operate.Count{Count: 1, OldestAt: ago(4 * time.Minute)}}},
 		"quarantine":              {survey: operate.Survey{Quarantine: operate.Count{Count: 1}}, want: "quarantine", says: "1 message."},
 		"notices":                 {survey: operate.Survey{Notices: operate.Count{Count: 1, OldestAt: ago(time.Hour)}}, want: "notices", says: "1h0m0s"},
-		"Relay behind":            {survey: lag(5, 2*time.Minute, time.Second), want: "partition.3", says: "Relay is behind in partition 3: 5 events"},
-		"Relay gone":              {survey: lag(5, 2*time.Minute, 3*time.Minute), want: "partition.3", says: "Nobody reads partition 3"},
+		"Relay behind":            {survey: lag(5, 2*time.Minute, time.Second), want: "relay.behind", says: "Relay is behind in 1 partition; 5 events, the oldest waits for 2m0s."},
+		"Relay gone":              {survey: lag(5, 2*time.Minute, 3*time.Minute), want: "relay.stands", says: "Nobody reads 1 partition; 5 events"},
 		"Relay a little behind":   {survey: lag(5, 30*time.Second, time.Second)},
 		"dead letters":            {survey: operate.Survey{Queues: []operate.QueueCount{{Queue: "q", Active: 5, Scheduled: 6, Dead: 1}}}, want: "dead.q", says: "Queue q has 1 dead letter"},
 		"messages":                {survey: operate.Survey{Queues: []operate.QueueCount{{Queue: "q", Active: 5, Scheduled: 6}}}},
@@ -214,7 +214,7 @@ func TestSurvey(t *testing.T) {
 		if err := w.operate.Survey(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, s, err := w.told.Gather(t.Context())
+		_, s, _, err := w.told.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

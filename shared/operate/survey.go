@@ -26,13 +26,14 @@ type Told interface {
 	// report expires within minutes.
 	Report(ctx context.Context, r Report) error
 	Surveyed(ctx context.Context, s Survey) error
-	// Gather returns all reports, and the survey; its time is zero if there is none.
-	Gather(ctx context.Context) ([]Report, Survey, error)
-	// Read returns the status that was put together last, and its ETag; nil for none.
-	Read(ctx context.Context) (*Status, string, error)
-	// Write stores a status in place of the one with the ETag, "" for none, and returns
-	// the new ETag. Conflict if there is another.
-	Write(ctx context.Context, s Status, etag string) (string, error)
+	// Reports returns all reports.
+	Reports(ctx context.Context) ([]Report, error)
+	// Read returns the status that was put together last, nil for none, with the survey
+	// of now, whose time is zero if there is none; and the status's ETag.
+	Read(ctx context.Context) (*Status, Survey, string, error)
+	// Write stores a status in place of the one with the ETag, "" for none. Conflict if
+	// there is another. It may leave out the survey.
+	Write(ctx context.Context, s Status, etag string) error
 }
 
 // Counter counts up to a limit. Implementations are safe for concurrent use.
@@ -51,7 +52,7 @@ type Counter interface {
 // puts the status together, so that the history has a point for each minute. What can't be
 // found out is told in the survey.
 func (s *Service) Survey(ctx context.Context) error {
-	_, last, err := s.c.Told.Gather(ctx)
+	_, last, _, err := s.c.Told.Read(ctx)
 	if err != nil {
 		return fmt.Errorf("survey: %w", err)
 	}
@@ -114,22 +115,23 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	if s.folded != nil && now.Sub(s.folded.At) < foldEvery {
 		return *s.folded, nil
 	}
-	previous, etag, err := s.c.Told.Read(ctx)
+	previous, survey, etag, err := s.c.Told.Read(ctx)
 	if err != nil {
 		return Status{}, fmt.Errorf("status: %w", err)
 	}
 	if previous != nil && now.Sub(previous.At) < foldEvery {
+		previous.Survey = survey.whole()
 		s.folded = previous
 		return *previous, nil
 	}
-	reports, survey, err := s.c.Told.Gather(ctx)
+	reports, err := s.c.Told.Reports(ctx)
 	if err != nil {
 		return Status{}, fmt.Errorf("status: %w", err)
 	}
 	e := s.c.Engine
 	status := fold(previous, e.Shard, e.Definition.Steps, reports, survey, now)
 	// Another instance may have done the same meanwhile.
-	if _, err := s.c.Told.Write(ctx, status, etag); err != nil && !failure.Is(err, failure.Conflict) {
+	if err := s.c.Told.Write(ctx, status, etag); err != nil && !failure.Is(err, failure.Conflict) {
 		s.c.Logger.WarnContext(ctx, "the status is not stored", telemetry.KeyError, err)
 	}
 	s.folded = &status

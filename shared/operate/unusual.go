@@ -96,14 +96,16 @@ func surveyed(s *Status, add func(urgent bool, key, about string, since time.Tim
 		add(false, "notices", "notices", n.OldestAt.Add(lateNotice), fmt.Sprintf("The notices of %s wait for their receiver, the oldest for %s.", n.of("transaction"), ago(s.At, n.OldestAt)),
 			"Look whether the receiver of notices answers.")
 	}
-	for _, p := range v.Partitions {
-		switch {
-		case p.Lag > 0 && old(p.OldestUnreadAt, lateUnread) && (p.RenewedAt.IsZero() || v.At.Sub(p.RenewedAt) > lateRenewal):
-			add(true, "partition."+p.Partition, "relay-stands", p.OldestUnreadAt, fmt.Sprintf("Nobody reads partition %s: %d events wait, the oldest for %s.", p.Partition, p.Lag, ago(s.At, p.OldestUnreadAt)),
-				"Look whether Relay runs; ops partitions shows who reads.")
-		case p.Lag > 0 && old(p.OldestUnreadAt, lateUnread):
-			add(false, "partition."+p.Partition, "lag", p.OldestUnreadAt, fmt.Sprintf("Relay is behind in partition %s: %d events wait, the oldest for %s.", p.Partition, p.Lag, ago(s.At, p.OldestUnreadAt)),
-				"Look whether Relay fails or is slow; a burst passes by itself.")
+	for _, behind := range []struct {
+		key, about, says, do string
+		of                   behind
+	}{
+		{"relay.stands", "relay-stands", "Nobody reads", "Look whether Relay runs; ops partitions shows who reads.", behindIn(v, true, old)},
+		{"relay.behind", "lag", "Relay is behind in", "Look whether Relay fails or is slow; a burst passes by itself.", behindIn(v, false, old)},
+	} {
+		if b := behind.of; b.partitions > 0 {
+			add(behind.key == "relay.stands", behind.key, behind.about, b.oldest, fmt.Sprintf("%s %s; %s, the oldest waits for %s.",
+				behind.says, several(b.partitions, "partition"), several(int(b.events), "event"), ago(s.At, b.oldest)), behind.do)
 		}
 	}
 	for _, q := range v.Queues {
@@ -111,6 +113,28 @@ func surveyed(s *Status, add func(urgent bool, key, about string, since time.Tim
 			add(false, "dead."+q.Queue, "dead-letters", time.Time{}, fmt.Sprintf("Queue %s has %s that nobody takes.", q.Queue, several(int(q.Dead), "dead letter")), "Look whether the DeadLetter functions run.")
 		}
 	}
+}
+
+// behind is in how many partitions events wait for too long, how many, and since when.
+type behind struct {
+	partitions int
+	events     int64
+	oldest     time.Time
+}
+
+// behindIn counts the partitions behind that have no reader, or that have one.
+func behindIn(v Survey, unread bool, old func(time.Time, time.Duration) bool) (b behind) {
+	for _, p := range v.Partitions {
+		gone := p.RenewedAt.IsZero() || v.At.Sub(p.RenewedAt) > lateRenewal
+		if p.Lag == 0 || !old(p.OldestUnreadAt, lateUnread) || gone != unread {
+			continue
+		}
+		b.partitions, b.events = b.partitions+1, b.events+p.Lag
+		if b.oldest.IsZero() || p.OldestUnreadAt.Before(b.oldest) {
+			b.oldest = p.OldestUnreadAt
+		}
+	}
+	return b
 }
 
 // stepsOf names the steps that call a backend.

@@ -69,38 +69,37 @@ func (s *Told) Surveyed(_ context.Context, survey operate.Survey) error {
 	return s.use(func() { s.survey = survey })
 }
 
-// Gather implements operate.Told.
-func (s *Told) Gather(context.Context) (reports []operate.Report, survey operate.Survey, err error) {
+// Reports implements operate.Told.
+func (s *Told) Reports(context.Context) (reports []operate.Report, err error) {
 	err = s.use(func() {
 		for _, r := range s.reports {
 			reports = append(reports, r)
 		}
-		survey = s.survey
 	})
-	return reports, survey, err
+	return reports, err
 }
 
 // Read implements operate.Told.
-func (s *Told) Read(context.Context) (status *operate.Status, etag string, err error) {
+func (s *Told) Read(context.Context) (status *operate.Status, survey operate.Survey, etag string, err error) {
 	err = s.use(func() {
-		if s.status != nil {
-			status, etag = s.status, strconv.Itoa(s.written)
+		if survey = s.survey; s.status != nil {
+			kept := *s.status
+			status, etag = &kept, strconv.Itoa(s.written)
 		}
 	})
-	return status, etag, err
+	return status, survey, etag, err
 }
 
 // Write implements operate.Told.
-func (s *Told) Write(_ context.Context, status operate.Status, etag string) (next string, err error) {
+func (s *Told) Write(_ context.Context, status operate.Status, etag string) (err error) {
 	used := s.use(func() {
 		if s.status != nil && etag != strconv.Itoa(s.written) || s.status == nil && etag != "" {
 			err = failure.New(failure.Conflict, "write", "status", nil)
 			return
 		}
 		s.status, s.written = &status, s.written+1
-		next = strconv.Itoa(s.written)
 	})
-	return next, errors.Join(used, err)
+	return errors.Join(used, err)
 }
 
 // InState implements operate.Counter.

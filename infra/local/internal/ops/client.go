@@ -110,6 +110,11 @@ func (c *Client) Act(ctx context.Context, source, id string, kind quarantine.Act
 	return acted, c.post(ctx, &acted, map[string]string{"by": a.By, "why": a.Why}, "quarantine", source, id, string(kind))
 }
 
+// Status returns how things stand with the app's shard.
+func (c *Client) Status(ctx context.Context) (s operate.Status, err error) {
+	return s, c.get(ctx, &s, nil, "status")
+}
+
 // Partitions returns how things stand with the partitions of the hub.
 func (c *Client) Partitions(ctx context.Context) (p Page[relay.Partition], err error) {
 	return p, c.get(ctx, &p, nil, "partitions")
