@@ -42,6 +42,7 @@ func commands() []command {
 		{"demo", "serve, send sample requests, show their progress and a summary", demo},
 		{"chaos", "prove the promises while everything breaks", runChaos},
 		{"load", "send requests at planned rates and measure what clients see", runLoad},
+		{"simulate", "follow a day's requests through shards in Azure, by the documented limits", runSimulate},
 		{"bench", "measure the system beside bare baselines on the same machine", runBench},
 		{"service", "play a service that isn't ours; serve starts it", runService},
 		{"baseline", "serve one part of a baseline; bench starts it", runBaseline},

@@ -141,6 +141,23 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Ensure that a spike is held to the simulation: of 80 accepted a second 70 wait, and
+// then 50 a second end.
+func TestForetold(t *testing.T) {
+	for _, c := range []struct {
+		waited int
+		took   time.Duration
+		met    string // of what waits, and of the time
+	}{
+		{700, 14 * time.Second, "true true"}, {600, 12 * time.Second, "true true"}, {850, 14 * time.Second, "false true"}, {700, 20 * time.Second, "true false"},
+	} {
+		checks := foretold(capacity{accept: 100, complete: 50}, 80, 10*time.Second, c.waited, c.took)
+		if met := fmt.Sprint(checks[0].Met, " ", checks[1].Met); met != c.met {
+			t.Errorf("%d wait, %v: %+v", c.waited, c.took, checks)
+		}
+	}
+}
+
 func TestSecondsUntilNormal(t *testing.T) {
 	quick, slow := load.Latency{P99: time.Millisecond}, load.Latency{P99: latencyTarget}
 	for want, points := range map[int][]load.Point{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/simulate"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -120,7 +121,28 @@ func (b *bench) spike(ctx context.Context) (o *Outcome, err error) {
 		allAccepted("refused or failed in the spike", r),
 		Check{What: "p99 in the spike", Want: "< " + latencyTarget.String(), Got: r.Latency.P99.Round(time.Millisecond).String(), Met: r.Latency.P99 < latencyTarget},
 	)
+	last := r.Points[len(r.Points)-1].State.Counts.Backlog()
+	begun := time.Now()
+	if _, err := b.drain(ctx, app); err != nil {
+		return nil, err
+	}
+	o.Checks = append(o.Checks, foretold(c, rate, b.Spike, last, time.Since(begun))...)
 	return o, b.settled(ctx, app, s, o, r)
+}
+
+// foretold holds what a spike left waiting, and how long that took to end, to what
+// package simulate makes of the capacity.
+func foretold(c capacity, rate float64, lasts time.Duration, waited int, took time.Duration) []Check {
+	points := simulate.Run(simulate.Machine(c.accept, c.complete), load.Shape{{From: rate, To: rate, For: lasts}}, time.Second, 24*time.Hour)
+	end := points[int(lasts/time.Second)-1]
+	drains := points[len(points)-1].At - end.At
+	check := func(what, got string, part float64) Check {
+		return Check{What: what + ", of what is simulated", Want: "80 to 120 %", Got: fmt.Sprintf("%.0f %%: %s", 100*part, got), Met: part >= 0.8 && part <= 1.2}
+	}
+	return []Check{
+		check("waiting after the spike", fmt.Sprintf("%d, not %.0f", waited, end.Waits()), float64(waited)/end.Waits()),
+		check("time until none waits", fmt.Sprintf("%v, not %v", took.Round(time.Second), drains), took.Seconds()/drains.Seconds()),
+	}
 }
 
 // overload offers more than can be accepted. Mock backends let what was accepted

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// Plot is a chart of lines over the seconds of a run, which is written as SVG.
+// Plot is a chart of lines over the time of a run, which is written as SVG.
 type Plot struct {
 	Title, Unit string
-	Log         bool // the values, which must be above 0 then, are shown as powers of ten
+	Every       time.Duration // between two values; 0: a second
+	Log         bool          // the values, which must be above 0 then, are shown as powers of ten
 	Lines       []Line
 }
 
-// Line is one line of a Plot: a value for each second. It has gaps where the value
+// Line is one line of a Plot: a value for each second, or Every. It has gaps where the value
 // is NaN.
 type Line struct {
 	Name   string
@@ -86,7 +87,11 @@ func (p Plot) WriteSVG(w io.Writer) error {
 	}
 	for i := range 5 {
 		second := i * (seconds - 1) / 4
-		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%d s</text>`+"\n", x(second), plotHeight-below+18, second)
+		label := fmt.Sprintf("%d s", second)
+		if p.Every > 0 {
+			label = (time.Duration(second) * p.Every).String()
+		}
+		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", x(second), plotHeight-below+18, label)
 	}
 	for i, l := range p.Lines {
 		colour := colours[i%len(colours)]
