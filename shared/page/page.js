@@ -76,6 +76,87 @@ function facts(list) {
 
 const failure = (e) => (e ? `${e.status ? e.status + ' ' : ''}${e.message}` : '')
 
+// ---- Pictures. Each has a table or a text beside it that says the same.
+
+const width = (place) => Math.max(place.clientWidth, 280)
+
+function picture(label, w, h, ...nodes) {
+  return svg('svg', { role: 'img', 'aria-label': label, width: w, height: h, viewBox: `0 0 ${w} ${h}` }, nodes)
+}
+
+const write = (x, y, text, kind, anchor) => svg('text', { x, y, class: kind, 'text-anchor': anchor }, text)
+
+// strip draws the flow: boxes with lines of text, from left to right, or one below
+// the other where there is no room. A box's level is '', 'warn' or 'bad'.
+function strip(place, boxes) {
+  const full = width(place)
+  const columns = Math.max(1, Math.min(boxes.length, Math.floor(full / 150)))
+  const step = full / columns
+  const w = step - 18
+  const lines = Math.max(...boxes.map((b) => b.lines.length))
+  const h = 34 + lines * 17
+  const rows = Math.ceil(boxes.length / columns)
+  const fits = Math.floor(w / 7.2)
+  const cut = (text) => (text.length > fits ? text.slice(0, fits - 1) + '…' : text)
+  return picture('The flow: ' + boxes.map((b) => [b.title, ...b.lines].join(', ')).join('; '), full, rows * (h + 14),
+    boxes.map((box, i) => {
+      const x = (i % columns) * step
+      const y = Math.floor(i / columns) * (h + 14) + 1
+      return svg('g', {},
+        svg('rect', { x: x + 1, y, width: w, height: h, rx: 6, class: 'box ' + box.level }),
+        write(x + 10, y + 20, cut(box.title), 'title'),
+        box.lines.map((line, n) => write(x + 10, y + 40 + n * 17, cut(line))),
+        i + 1 < boxes.length && (i + 1) % columns !== 0 && svg('path', { class: 'arrow', d: `M${x + w + 3} ${y + h / 2} h11 m-4 -4 l4 4 l-4 4` }),
+        i + 1 < boxes.length && columns === 1 && svg('path', { class: 'arrow', d: `M${x + w / 2} ${y + h} v12 m-4 -4 l4 4 l4 -4` }))
+    }))
+}
+
+// curve draws values over the last hour: points of {at, value}, at in milliseconds.
+function curve(place, title, points, tell) {
+  const w = Math.min(width(place), 560)
+  const [h, left, below] = [120, 64, 20]
+  const until = Date.now()
+  const from = until - 3600e3
+  const top = Math.max(1e-3, ...points.map((p) => p.value))
+  const x = (at) => left + (w - left - 4) * Math.min(1, Math.max(0, (at - from) / (until - from)))
+  const y = (value) => 8 + (h - below - 8) * (1 - value / top)
+  const latest = points.at(-1)
+  const said = latest ? `now ${tell(latest.value)}, at most ${tell(top)}` : 'nothing yet'
+  return el('figure', {}, el('figcaption', {}, `${title}: ${said}`),
+    picture(`${title} of the last hour: ${said}`, w, h,
+      svg('path', { class: 'grid', d: `M${left} 8 H${w - 4} M${left} ${h - below} H${w - 4}` }),
+      write(left - 6, 14, tell(top), 'small', 'end'), write(left - 6, h - below, '0', 'small', 'end'),
+      write(left, h - 4, time(from), 'small'), write(w - 4, h - 4, 'now', 'small', 'end'),
+      svg('path', { class: 'curve', d: points.map((p, i) => `${i ? 'L' : 'M'}${x(p.at).toFixed(1)} ${y(p.value).toFixed(1)}`).join('') })))
+}
+
+// timeline draws a transaction: a row for its states, one for each step.
+function timeline(place, t) {
+  const at = (text) => new Date(text).getTime()
+  const ended = t.endedAt ? at(t.endedAt) : 0
+  const history = (t.history ?? []).map((h) => ({ at: at(h.at), name: h.state }))
+  const begun = t.steps.filter((s) => s.startedAt)
+  const times = [t.acceptedAt, t.endedAt, t.wakeAt, ...begun.flatMap((s) => [s.startedAt, s.endedAt])].filter(Boolean).map(at)
+  times.push(...history.map((h) => h.at), ...(ended ? [] : [Date.now()]))
+  const [from, until] = [Math.min(...times), Math.max(...times)]
+  if (!(until > from)) return undefined
+  const [w, left, row] = [width(place), 110, 26]
+  const x = (when) => left + (w - left - 8) * (when - from) / (until - from)
+  const bar = (n, a, b, kind, label) => svg('rect', { x: x(a), y: 8 + n * row, width: Math.max(3, x(b) - x(a)), height: row - 10, rx: 2, class: 'bar ' + kind },
+    svg('title', {}, label))
+  const kinds = { Rejected: 'failed', Undoing: 'undo', Undone: 'undo', Pending: 'wait' }
+  const rows = begun.length + 1
+  const label = `Time line over ${age(until - from)}: ` + [...history.map((h) => h.name), ...begun.map((s) => `${s.name} ${s.state}`)].join(', ')
+  return el('figure', {}, el('figcaption', {}, `Time line: ${age(until - from)}`), picture(label, w, rows * row + 32,
+    write(0, 22, 'states', 'small'),
+    history.map((h, i) => bar(0, h.at, history[i + 1]?.at ?? (ended || until), { Compensating: 'undo', Stuck: 'failed' }[h.name] ?? '', h.name)),
+    begun.map((s, i) => [write(0, 22 + (i + 1) * row, s.name.slice(0, 15), 'small'),
+      bar(i + 1, at(s.startedAt), s.endedAt ? at(s.endedAt) : until, kinds[s.state] ?? '', `${s.name}: ${s.state}, ${s.attempts} attempts`)]),
+    t.operations.map((o) => svg('path', { class: 'mark', d: `M${x(at(o.acceptedAt))} 4 V${rows * row + 8}` }, svg('title', {}, `${o.kind} accepted`))),
+    t.wakeAt && svg('path', { class: 'mark wait', d: `M${x(at(t.wakeAt))} 4 V${rows * row + 8}` }, svg('title', {}, 'next wake')),
+    write(left, rows * row + 26, time(from), 'small'), write(w - 8, rows * row + 26, time(until), 'small', 'end')))
+}
+
 // ---- Calls
 
 // call asks Operations. No cookie goes with it, and nothing is kept.
@@ -189,12 +270,25 @@ function askToSignIn(why) {
 
 const views = {
   now: { read: () => call('partitions'), render: renderNow },
-  transactions: {
-    read: async (v) => ({ ...(await call('transactions?' + v.query)), more: null }),
-    render: renderList,
-  },
+  transactions: { read: (v) => pages('transactions', v.query), render: renderList },
   transaction: { read: (v) => call('transactions/' + encodeURIComponent(v.id)), render: renderStory },
-  quarantine: { read: () => call('quarantine'), render: renderEntries },
+  quarantine: { read: (v) => pages('quarantine', v.query), render: renderEntries },
+}
+
+let wanted = 1 // pages of a list
+
+// pages reads as many pages of a list as are wanted.
+async function pages(path, query) {
+  const items = []
+  let continuation
+  for (let n = 0; n < wanted && (n === 0 || continuation); n++) {
+    const asked = new URLSearchParams(query)
+    if (continuation) asked.set('continuation', continuation)
+    const page = await call(`${path}?${asked}`)
+    items.push(...page.items)
+    continuation = page.continuation
+  }
+  return { items, more: Boolean(continuation) }
 }
 
 // where reads the address: "#/transactions?state=Stuck", "#/transaction/ID".
@@ -209,12 +303,23 @@ function renderNow(partitions) {
     partitions.items.map((p) => [p.partition, p.consumerGroup, p.lag, p.unreadSeconds ? age(p.unreadSeconds * 1000) : '', p.reader ?? '']), 'no partition'))
 }
 
-const listed = (s) => [toTransaction(s.id), s.state, s.cause ?? '', s.reason ?? '', moment(s.changedAt), moment(s.wakeAt), s.overdue ? 'overdue' : '']
+const listed = (s) => [toTransaction(s.id), s.state, s.cause ?? '', (s.unusual ?? []).join(', '), moment(s.since ?? s.changedAt), s.step ?? '',
+  s.attempts ?? '', s.lastError ?? s.reason ?? '', moment(s.wakeAt)]
 
 function renderList(page, view) {
   const query = new URLSearchParams(view.query)
-  byID('filter').elements.state.value = query.get('state') ?? 'Stuck'
-  show(byID('list'), table('Transactions', ['Id', 'State', 'Cause', 'Reason', 'Changed', 'Next wake', ''], page.items.map(listed), 'none'))
+  const search = query.get('search')
+  if (search && page.items.length === 1 && !page.more) {
+    location.replace('#/transaction/' + encodeURIComponent(page.items[0].id))
+    return
+  }
+  for (const field of byID('filter').elements) {
+    if (field.name) field.value = query.get(field.name) ?? (field.name === 'state' && !query.has('caller') ? 'Stuck' : '')
+  }
+  show(byID('list'), search && el('p', {}, `Found by “${search}”, as an id or a key:`),
+    table('Transactions', ['Id', 'State', 'Cause', 'Unusual', 'Since', 'Step', 'Attempts', 'Last error', 'Next wake'], page.items.map(listed),
+      page.more ? 'none on this page; there are more pages' : 'none'))
+  byID('more').hidden = !page.more
 }
 
 function renderStory(story, view) {
@@ -230,7 +335,7 @@ function renderStory(story, view) {
   byID('act').hidden = story.acts.length === 0
   show(byID('acts'), story.acts.map((act) => el('button', { type: 'submit', value: act }, names[act] ?? act)))
   byID('act').dataset.id = view.id
-  show(byID('past'),
+  show(byID('past'), timeline(byID('past'), t),
     table('Steps', ['Step', 'State', 'Effect', 'Attempts', 'Began', 'Took', 'Last error'], t.steps.map((s) => [
       s.name, s.state, s.effect, s.attempts, moment(s.startedAt), s.endedAt && s.startedAt ? age(new Date(s.endedAt) - new Date(s.startedAt)) : '',
       failure(s.undoError ?? s.error)])),
@@ -245,6 +350,7 @@ function renderStory(story, view) {
 function renderEntries(page) {
   show(byID('entries'), table('Entries', ['When', 'Source', 'Id', 'Reason', 'Detail', 'Transaction', 'State'], page.items.map((q) => [
     moment(q.at), q.source, q.id, q.reason, q.detail ?? '', q.transactionId ? toTransaction(q.transactionId) : '', q.state]), 'empty'))
+  byID('more-entries').hidden = !page.more
 }
 
 // ---- Acts
@@ -307,19 +413,22 @@ function navigate() {
     else link.removeAttribute('aria-current')
   }
   show(byID('said'))
+  wanted = 1
   refresh()
 }
 
 async function start() {
   byID('find').addEventListener('submit', (e) => {
     e.preventDefault()
-    const id = byID('find-id').value.trim()
-    if (id) location.hash = '#/transaction/' + encodeURIComponent(id)
+    const search = byID('find-id').value.trim()
+    if (search) location.hash = '#/transactions?' + new URLSearchParams({ search })
   })
   byID('filter').addEventListener('submit', (e) => {
     e.preventDefault()
-    location.hash = '#/transactions?' + new URLSearchParams(new FormData(e.currentTarget))
+    location.hash = '#/transactions?' + new URLSearchParams([...new FormData(e.currentTarget)].filter(([, value]) => value !== ''))
   })
+  for (const id of ['more', 'more-entries']) byID(id).addEventListener('click', () => { wanted++; refresh() })
+  addEventListener('resize', () => { shown = ''; refresh() })
   byID('act').addEventListener('submit', act)
   byID('with-key').addEventListener('submit', (e) => {
     e.preventDefault()

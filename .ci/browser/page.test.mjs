@@ -1,0 +1,153 @@
+// What an operator does on the page, in Chromium, against a running system whose
+// backends refuse every undo until the test mends them.
+
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+import { chromium } from 'playwright-core'
+
+const { APP, FAULTS, CHROMIUM, PICTURES } = process.env
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const url = `${APP}/api/ops`
+const patience = 30000
+
+let browser
+before(async () => {
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+})
+after(() => browser.close())
+
+// opened opens the page, and fails the test over anything that the browser
+// complains about, refused content included.
+async function opened(t, options, hash = '') {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  const page = await context.newPage()
+  const complaints = []
+  page.on('pageerror', (e) => complaints.push(String(e)))
+  page.on('console', (m) => { if (m.type() === 'error') complaints.push(m.text()) })
+  t.after(async () => {
+    await context.close()
+    assert.deepEqual(complaints, [])
+  })
+  page.setDefaultTimeout(patience)
+  await page.goto(url + hash)
+  return page
+}
+
+const ofDelivery = (id, weightKg) => ({
+  ownerId: 'owner-1', pickup: { latitude: 47.6, longitude: -122.3 }, dropOff: { latitude: 47.62, longitude: -122.31 },
+  pickupTime: new Date(Date.now() + 3600e3).toISOString(), deliverBy: new Date(Date.now() + 6 * 3600e3).toISOString(),
+  confirmationRequired: 'None', packageInfo: { packageId: `package-${id}`, size: 'Small', weightKg, tag: '<b>books</b>' },
+})
+
+async function put(id, weightKg) {
+  const answer = await fetch(`${APP}/api/deliveryrequests/${id}`, {
+    method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(ofDelivery(id, weightKg)),
+  })
+  assert.equal(answer.status, 202, await answer.text())
+}
+
+async function mend() {
+  const answer = await fetch(FAULTS, { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: '{"seed":1,"rates":{}}' })
+  assert.equal(answer.status, 200, await answer.text())
+}
+
+// accessible holds what is on the page to axe's rules.
+async function accessible(page) {
+  // By the protocol, which the page's own policy doesn't hold back.
+  await page.evaluate(axe)
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }))
+  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`), [])
+}
+
+async function picture(page, name) {
+  writeFileSync(`${PICTURES}/${name}.png`, await page.screenshot({ fullPage: true }))
+}
+
+test('an operator sees what goes on, finds what is Stuck, retries it, and sees it change', async (t) => {
+  for (let n = 0; n < 20; n++) await put(`quick-${n}`, 1.5)
+  await put('heavy-1', 90) // no drone carries it, and no undo is taken
+  const page = await opened(t)
+  await page.getByRole('heading', { name: 'Now' }).waitFor()
+  await accessible(page)
+
+  // The list follows by itself.
+  await page.getByRole('link', { name: 'Transactions' }).click()
+  await page.getByLabel('State').selectOption('Stuck')
+  await page.getByRole('button', { name: 'Show' }).click()
+  await page.getByRole('link', { name: 'heavy-1' }).waitFor()
+  await accessible(page)
+
+  await page.getByRole('searchbox').fill('heavy-1')
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByRole('heading', { name: 'heavy-1' }).waitFor()
+  await accessible(page)
+  const story = page.locator('#transaction')
+  assert.match(await story.innerText(), /Stuck/)
+  assert.match(await story.innerText(), /DELETE package/)
+
+  // Without a name and a reason nothing is sent.
+  await page.getByRole('button', { name: 'Retry' }).click()
+  assert.match(await story.innerText(), /Stuck/)
+
+  await mend()
+  await page.getByLabel('Your name').fill('ada')
+  await page.getByLabel(/^Why/).fill('the packages are repaired')
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await page.getByRole('status').filter({ hasText: 'heavy-1' }).waitFor()
+  await story.getByText('Compensated').first().waitFor()
+  assert.match(await story.innerText(), /ada/)
+  assert.match(await story.innerText(), /the packages are repaired/)
+})
+
+test('what does not exist, and an app that is away, are told', async (t) => {
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  const page = await context.newPage()
+  await page.goto(url + '#/transaction/nobody-knows-this')
+  await page.getByRole('alert').filter({ hasText: /not found/i }).waitFor()
+  await page.route('**/api/operations/**', (route) => route.abort())
+  await page.goto(url + '#/quarantine')
+  await page.getByRole('alert').filter({ hasText: /fetch/i }).waitFor()
+})
+
+test('no text becomes markup or script, whatever field it is in', async (t) => {
+  const hostile = `"'><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1</script><svg onload="globalThis.hit=1">javascript:globalThis.hit=1`
+  const spoil = (value) => {
+    if (typeof value === 'string') return value + hostile
+    if (Array.isArray(value)) return value.map(spoil)
+    return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([k, v]) => [k + hostile.slice(0, 0), spoil(v)])) : value
+  }
+  await put('hostile-1', 90)
+  const page = await opened(t, {}, '#/quarantine')
+  await page.route('**/api/operations/**', async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ response: answer, json: spoil(await answer.json()) })
+  })
+  for (const [hash, seen] of [['#/', '#now'], ['#/transactions?state=Compensated', '#transactions'], ['#/transaction/heavy-1', '#transaction']]) {
+    await page.evaluate((to) => { location.hash = to }, hash)
+    await page.locator(seen).getByText('<img src=x').first().waitFor()
+    const found = await page.evaluate(() => ({
+      hit: globalThis.hit, scripts: document.scripts.length, foreign: document.querySelectorAll('img, iframe, object, embed, main script, [onerror], [onload]').length,
+      links: [...document.querySelectorAll('a')].filter((a) => !/^(#|https?:)/.test(a.getAttribute('href'))).length,
+    }))
+    assert.deepEqual(found, { hit: undefined, scripts: 1, foreign: 0, links: 0 }, hash)
+  }
+})
+
+test('light, dark and narrow', async (t) => {
+  for (const [name, options] of Object.entries({
+    light: { colorScheme: 'light' }, dark: { colorScheme: 'dark' }, narrow: { colorScheme: 'light', viewport: { width: 400, height: 800 } },
+  })) {
+    const page = await opened(t, options)
+    for (const [view, hash] of Object.entries({ now: '#/', list: '#/transactions?state=Completed', story: '#/transaction/heavy-1' })) {
+      await page.evaluate((to) => { location.hash = to }, hash)
+      await page.locator('main > section:not([hidden]) table').first().waitFor()
+      await accessible(page)
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      assert.ok(wider <= 0, `${name} ${view}: ${wider} pixels wider than the window`)
+      await picture(page, `${name}-${view}`)
+    }
+  }
+})
