@@ -74,6 +74,8 @@ test('an operator sees what goes on, finds what is Stuck, retries it, and sees i
 
   // The list follows by itself.
   await page.getByRole('link', { name: 'Transactions' }).click()
+  await page.getByLabel('State').selectOption('open')
+  await page.getByRole('button', { name: 'Show' }).click()
   await page.getByLabel('State').selectOption('Stuck')
   await page.getByRole('button', { name: 'Show' }).click()
   await page.getByRole('link', { name: 'heavy-1' }).waitFor()
@@ -81,7 +83,9 @@ test('an operator sees what goes on, finds what is Stuck, retries it, and sees i
 
   await page.getByRole('searchbox').fill('heavy-1')
   await page.getByRole('button', { name: 'Find' }).click()
+  const found = page.locator('#list').getByRole('link', { name: 'heavy-1' }) // the only one found is opened by itself
   await page.getByRole('heading', { name: 'heavy-1' }).waitFor()
+  assert.equal(await found.isVisible(), false)
   await accessible(page)
   const story = page.locator('#transaction')
   assert.match(await story.innerText(), /Stuck/)

@@ -60,6 +60,8 @@ func (d *directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, "/applications(uniqueName='"):
 		d.named(w, r, strings.TrimSuffix(strings.TrimPrefix(path, "/applications(uniqueName='"), "')"))
+	case strings.HasPrefix(path, "/applications(appId='") && r.Method == http.MethodGet:
+		d.app(w, strings.TrimSuffix(strings.TrimPrefix(path, "/applications(appId='"), "')"))
 	case strings.HasPrefix(path, "/applications/") && r.Method == http.MethodPatch:
 		d.update(w, r, strings.TrimPrefix(path, "/applications/"))
 	case strings.HasPrefix(path, "/servicePrincipals(appId='") && r.Method == http.MethodGet:
@@ -97,6 +99,17 @@ func (d *directory) named(w http.ResponseWriter, r *http.Request, name string) {
 	}
 }
 
+// app is an application under its client id.
+func (d *directory) app(w http.ResponseWriter, clientID string) {
+	for _, app := range d.apps {
+		if app.AppID == clientID {
+			_ = json.NewEncoder(w).Encode(app)
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound, "Request_ResourceNotFound", "Resource '"+clientID+"' does not exist")
+}
+
 func (d *directory) update(w http.ResponseWriter, r *http.Request, id string) {
 	for _, app := range d.apps {
 		if app.ID == id {
@@ -126,6 +139,9 @@ func (d *directory) change(w http.ResponseWriter, r *http.Request, app *applicat
 			}
 		}
 		app.API = next.API
+	}
+	if next.SPA != nil {
+		app.SPA = next.SPA
 	}
 	if next.AppRoles != nil {
 		app.AppRoles = next.AppRoles

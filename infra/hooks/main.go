@@ -1,6 +1,6 @@
 // Command hooks does what azd can't do around a deployment. azure.yaml calls
-// it: join, keys and auth before provisioning, then wait, grant, settings and
-// shard; hostkey after a deployment; deploy at the end of azd up.
+// it: join, keys and auth before provisioning, then wait, grant, redirect, settings
+// and shard; hostkey after a deployment; deploy at the end of azd up.
 //
 // The environment that azd gives its hooks holds everything it needs: the
 // outputs of infra/main.bicep and the values of "azd env set" (Microsoft Learn,
@@ -73,6 +73,7 @@ func commands() []command {
 		{"auth", "make the two app registrations, if the app checks Entra ID tokens and none are named", defineAuth},
 		{"wait", "wait until the new role assignments work", defineWait},
 		{"grant", "assign an app role, by default Scheduler of the backends to the workflow app's identity", defineGrant},
+		{"redirect", "let the operators' page sign in: add its address to the workflow's app registration", defineRedirect},
 		{"deploy", "run azd deploy --all, and retry while the upload is refused because a role doesn't work yet", defineDeploy},
 		{"hostkey", "with AUTH_MODE keys: give the backends the function key that the workflow sends", defineHostKey},
 		{"settings", "write .azure/<environment>/local.settings.json, to run here against the cloud", defineSettings},

@@ -65,6 +65,7 @@ type application struct {
 	IdentifierURIs []string        `json:"identifierUris,omitempty"`
 	AppRoles       []appRole       `json:"appRoles,omitempty"`
 	API            *apiApplication `json:"api,omitempty"`
+	SPA            *singlePage     `json:"spa,omitempty"`
 }
 
 // register makes the app registration of that unique name, or brings it up to

@@ -269,7 +269,7 @@ function askToSignIn(why) {
 // ---- Views
 
 const views = {
-  now: { read: () => call('partitions'), render: renderNow },
+  now: { read: () => call('status'), render: renderNow },
   transactions: { read: (v) => pages('transactions', v.query), render: renderList },
   transaction: { read: (v) => call('transactions/' + encodeURIComponent(v.id)), render: renderStory },
   quarantine: { read: (v) => pages('quarantine', v.query), render: renderEntries },
@@ -298,9 +298,51 @@ function where() {
   return { name: name in views ? name : 'now', id: decodeURIComponent(id ?? ''), query: query ?? '' }
 }
 
-function renderNow(partitions) {
-  show(byID('details'), table('Partitions of the hub', ['Partition', 'Consumer group', 'Lag', 'Oldest unread', 'Read by'],
-    partitions.items.map((p) => [p.partition, p.consumerGroup, p.lag, p.unreadSeconds ? age(p.unreadSeconds * 1000) : '', p.reader ?? '']), 'no partition'))
+const rate = (n) => `${n < 10 ? Number(n.toFixed(1)) : Math.round(n).toLocaleString()}/s`
+const many = (count) => (count ? `${count.more ? 'more than ' : ''}${count.count.toLocaleString()}` : '0')
+const since = (at) => (at ? age(Date.now() - new Date(at)) : '')
+const sum = (list, field) => list.reduce((all, one) => all + one[field], 0)
+
+function renderNow(s) {
+  const { accepting, survey, steps, breakers, history } = s
+  const [states, partitions, queues] = [survey.states ?? {}, survey.partitions ?? [], survey.queues ?? []]
+  const oldest = partitions.map((p) => p.oldestUnreadAt).filter(Boolean).sort()[0]
+  const dead = sum(queues, 'dead')
+  const failing = sum(steps, 'failedPerSecond')
+  const level = (bad, warn) => (bad ? 'bad' : warn ? 'warn' : '')
+  show(byID('as-of'), `As of ${time(s.at)}, shard ${s.shard}, told by ${s.instances.length} instances; counts `,
+    survey.at ? `of ${time(survey.at)}.` : 'not made yet.', (survey.failed ?? []).map((f) => el('span', { class: 'bad' }, ` Not found out: ${f}.`)))
+  show(byID('unusual'), s.unusual.length === 0 ? el('p', { class: 'good' }, 'Nothing is unusual.')
+    : el('ul', { 'aria-label': 'Unusual' }, s.unusual.map((u) => el('li', { class: u.urgent && 'urgent' }, el('strong', {}, u.says), ` ${u.do} `,
+      el('span', { class: 'quiet' }, `Since ${time(u.since)} (${since(u.since)}); docs/operations.md, “${u.about}”.`)))))
+  show(byID('strip'), strip(byID('strip'), [
+    { title: 'Accepted', level: level(accepting.failedPerSecond > 0, accepting.fullest > 0.5),
+      lines: [rate(accepting.perSecond), `failed ${rate(accepting.failedPerSecond)}`, `waiting ${accepting.buffer} of ${accepting.room}`] },
+    { title: 'Hub', level: level(false, oldest && Date.now() - new Date(oldest) > 60000),
+      lines: [`lag ${sum(partitions, 'lag').toLocaleString()}`, oldest ? `oldest ${since(oldest)}` : 'nothing unread', `${partitions.length} partitions`] },
+    { title: 'Queues', level: level(dead > 0, false),
+      lines: [`active ${sum(queues, 'active').toLocaleString()}`, `scheduled ${sum(queues, 'scheduled').toLocaleString()}`, `dead ${dead.toLocaleString()}`] },
+    { title: 'Steps', level: level(breakers.length > 0, failing > 0),
+      lines: [`in flight ${sum(steps, 'inFlight')}`, `failed ${rate(failing)}`, `${breakers.length} breakers open`] },
+    { title: 'Undo', level: level(states.Stuck?.count > 0, states.Compensating?.count > 0),
+      lines: [`begun ${rate(s.undosBegun)}`, `undoing ${many(states.Compensating)}`, `Stuck ${many(states.Stuck)}`] },
+    { title: 'Quarantine', level: level(false, survey.quarantine.count > 0), lines: [`to decide ${many(survey.quarantine)}`] },
+    { title: 'Notices', level: level(false, survey.overdue.count > 0), lines: [`to deliver ${many(survey.notices)}`, `wakes overdue ${many(survey.overdue)}`] },
+  ]))
+  const points = (values) => (values ?? []).map((value, i) => ({ at: new Date(history.from).getTime() + i * 60000, value }))
+  show(byID('pictures'), curve(byID('pictures'), 'Backlog', points(history.backlog), (n) => Math.round(n).toLocaleString()),
+    curve(byID('pictures'), 'Latency', points(history.latency).filter((p) => p.value > 0), (n) => age(n * 1000)))
+  const toState = (state) => el('a', { href: '#/transactions?state=' + encodeURIComponent(state) }, state)
+  show(byID('details'),
+    table('Transactions by state', ['State', 'Count', 'Oldest'], Object.entries(states).map(([state, c]) => [toState(state), many(c), since(c.oldestAt)])),
+    table('Ends', ['State', 'Rate'], Object.entries(s.ends ?? {}).map(([state, n]) => [toState(state), rate(n)])),
+    table('Steps', ['Step', 'Backend', 'In flight', 'Calls', 'Failed', 'Last failure', 'Breaker'], steps.map((f) => {
+      const open = breakers.find((b) => b.backend === f.backend)
+      return [f.step, f.backend, f.inFlight, rate(f.perSecond), rate(f.failedPerSecond), f.error ?? '', open ? `open for ${since(open.since)}, in ${open.instances} instances` : '']
+    })),
+    table('Queues', ['Queue', 'Active', 'Scheduled', 'Dead'], queues.map((q) => [q.queue, q.active, q.scheduled, q.dead])),
+    table('Partitions of the hub', ['Partition', 'Lag', 'Oldest unread', 'Reader last seen'],
+      partitions.map((p) => [p.partition, p.lag, since(p.oldestUnreadAt), p.renewedAt ? since(p.renewedAt) + ' ago' : 'nobody reads'])))
 }
 
 const listed = (s) => [toTransaction(s.id), s.state, s.cause ?? '', (s.unusual ?? []).join(', '), moment(s.since ?? s.changedAt), s.step ?? '',

@@ -63,7 +63,7 @@ func (s *System) startStamps(ctx context.Context, front InstanceConfig, shards, 
 			"SHARD": strconv.Itoa(n), "EVENTHUB_NAME": of.EventHub, "COSMOSDB_DATABASE": of.Database,
 			"TRANSACTIONS_QUEUE": of.TransactionsQueue, "COMPENSATIONS_QUEUE": of.CompensationsQueue, "NOTIFICATIONS_QUEUE": of.NotificationsQueue,
 		})
-		switchOff(app.Settings, append(BackendFunctions(true), "Ingest", "Progress", "Page"), nil)
+		switchOff(app.Settings, append(BackendFunctions(true), "Ingest", "Progress"), nil)
 		for _, name := range backendURLs() {
 			if app.Settings[name] == "" && os.Getenv(name) == "" {
 				app.Settings[name] = "http://" + s.Instance.Address() + "/api"
