@@ -37,7 +37,6 @@ const (
 	envResourceGroup       = "AZURE_RESOURCE_GROUP"
 	envBackendsApp         = "BACKENDS_APP_NAME"
 	envBackendsKey         = "BACKENDS_KEY" // with AUTH_MODE keys
-	envWorkflowURL         = "WORKFLOW_URL"
 	envAuthAppName         = "AUTH_APP_NAME" // the beginning of the registrations' names
 	envWorkflowAuthClient  = "WORKFLOW_AUTH_CLIENT_ID"
 	envBackendsAuthClient  = "BACKENDS_AUTH_CLIENT_ID"
