@@ -36,7 +36,7 @@ const (
 	envBackendsPrincipal   = "BACKENDS_IDENTITY_PRINCIPAL_ID"
 	envResourceGroup       = "AZURE_RESOURCE_GROUP"
 	envBackendsApp         = "BACKENDS_APP_NAME"
-	envBackendsKey         = "BACKENDS_KEY" // with AUTH_MODE keys
+	envBackendsKey         = "BACKENDS_KEY"  // with AUTH_MODE keys
 	envAuthAppName         = "AUTH_APP_NAME" // the beginning of the registrations' names
 	envWorkflowAuthClient  = "WORKFLOW_AUTH_CLIENT_ID"
 	envBackendsAuthClient  = "BACKENDS_AUTH_CLIENT_ID"
