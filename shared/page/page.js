@@ -28,7 +28,7 @@ function fill(node, attributes, children) {
     if (typeof value === 'function') node.addEventListener(name, value)
     else if (value !== undefined && value !== false) node.setAttribute(name, value)
   }
-  node.append(...children.flat().filter((c) => c !== undefined && c !== null && c !== ''))
+  node.append(...children.flat(Infinity).filter((c) => c || c === 0))
   return node
 }
 
@@ -37,7 +37,7 @@ function fill(node, attributes, children) {
 function show(place, ...nodes) {
   const same = (node) => `${node.tagName} ${node.getAttribute('href')} ${node.textContent}`
   const focused = place.contains(document.activeElement) ? same(document.activeElement) : ''
-  place.replaceChildren(...nodes.flat().filter(Boolean))
+  place.replaceChildren(...nodes.flat(Infinity).filter(Boolean))
   if (focused) [...place.querySelectorAll('a, button')].find((n) => same(n) === focused)?.focus()
 }
 
@@ -61,10 +61,12 @@ const toTransaction = (id) => el('a', { href: '#/transaction/' + encodeURICompon
 // table makes a table of rows, each a list of cells: texts, numbers, nodes.
 function table(caption, heads, rows, none) {
   if (rows.length === 0) return none ? el('p', { class: 'quiet' }, none) : undefined
-  const cell = (c) => el('td', { class: typeof c === 'number' && 'number' }, typeof c === 'number' ? c.toLocaleString() : c)
+  const isNumber = (c) => typeof c === 'number'
+  const long = (c) => /\S{30}/.test(c?.textContent ?? c) && 'long'
+  const cell = (c) => el('td', { class: isNumber(c) ? 'number' : long(c) }, isNumber(c) ? c.toLocaleString() : c)
   return el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption },
     el('table', {}, el('caption', {}, caption),
-      el('thead', {}, el('tr', {}, heads.map((h) => el('th', { scope: 'col' }, h)))),
+      el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', { scope: 'col', class: rows.every((row) => isNumber(row[i])) && 'number' }, h)))),
       el('tbody', {}, rows.map((row) => el('tr', {}, row.map(cell))))))
 }
 
@@ -73,8 +75,6 @@ function facts(list) {
   return el('dl', {}, list.filter(([, value]) => value !== '' && value !== undefined && value !== null)
     .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))
 }
-
-const failure = (e) => (e ? `${e.status ? e.status + ' ' : ''}${e.message}` : '')
 
 // ---- Pictures. Each has a table or a text beside it that says the same.
 
@@ -172,7 +172,7 @@ async function call(path, body) {
   })
   if (answer.status === 401) {
     session.token = session.key = ''
-    throw new NotSignedIn('What was shown is no longer accepted.')
+    throw new NotSignedIn('The token or key was not accepted.')
   }
   const text = await answer.text()
   let value
@@ -275,13 +275,14 @@ const views = {
   quarantine: { read: (v) => pages('quarantine', v.query), render: renderEntries },
 }
 
-let wanted = 1 // pages of a list
+let wanted = 1 // how often more of a list was asked for, and once
 
-// pages reads as many pages of a list as are wanted.
+// pages reads some 50 items of a list for each time that they are wanted, in at most
+// 8 calls: a page may have few items, or none.
 async function pages(path, query) {
   const items = []
   let continuation
-  for (let n = 0; n < wanted && (n === 0 || continuation); n++) {
+  for (let n = 0; n === 0 || (continuation && n < 8 * wanted && items.length < 50 * wanted); n++) {
     const asked = new URLSearchParams(query)
     if (continuation) asked.set('continuation', continuation)
     const page = await call(`${path}?${asked}`)
@@ -319,11 +320,11 @@ function renderNow(s) {
     { title: 'Accepted', level: level(accepting.failedPerSecond > 0, accepting.fullest > 0.5),
       lines: [rate(accepting.perSecond), `failed ${rate(accepting.failedPerSecond)}`, `waiting ${accepting.buffer} of ${accepting.room}`] },
     { title: 'Hub', level: level(false, oldest && Date.now() - new Date(oldest) > 60000),
-      lines: [`lag ${sum(partitions, 'lag').toLocaleString()}`, oldest ? `oldest ${since(oldest)}` : 'nothing unread', `${partitions.length} partitions`] },
+      lines: [`lag ${sum(partitions, 'lag').toLocaleString()}`, oldest ? `oldest ${since(oldest)}` : 'nothing unread', `partitions ${partitions.length}`] },
     { title: 'Queues', level: level(dead > 0, false),
       lines: [`active ${sum(queues, 'active').toLocaleString()}`, `scheduled ${sum(queues, 'scheduled').toLocaleString()}`, `dead ${dead.toLocaleString()}`] },
     { title: 'Steps', level: level(breakers.length > 0, failing > 0),
-      lines: [`in flight ${sum(steps, 'inFlight')}`, `failed ${rate(failing)}`, `${breakers.length} breakers open`] },
+      lines: [`in flight ${sum(steps, 'inFlight')}`, `failed ${rate(failing)}`, `breakers open ${breakers.length}`] },
     { title: 'Undo', level: level(states.Stuck?.count > 0, states.Compensating?.count > 0),
       lines: [`begun ${rate(s.undosBegun)}`, `undoing ${many(states.Compensating)}`, `Stuck ${many(states.Stuck)}`] },
     { title: 'Quarantine', level: level(false, survey.quarantine.count > 0), lines: [`to decide ${many(survey.quarantine)}`] },
@@ -372,7 +373,7 @@ function renderStory(story, view) {
       ['Ended', moment(t.endedAt)], ['Next wake', moment(t.wakeAt)], ['Caller', t.caller]]),
     table('What comes next', ['When', 'What'], story.next.map((n) => [moment(n.at), n.what])),
     table('What is left', ['Step', 'Effect', 'Call that removes it', 'Attempts', 'Last error'],
-      story.remaining.map((r) => [r.step, r.effect, r.method ? `${r.method} ${r.backend} ${r.path}` : '', r.attempts, failure(r.error)])))
+      story.remaining.map((r) => [r.step, r.effect, r.method ? `${r.method} ${r.backend} ${r.path}` : '', r.attempts, r.error?.message ?? ''])))
   const names = { retry: 'Retry', giveup: 'Give up' }
   byID('act').hidden = story.acts.length === 0
   show(byID('acts'), story.acts.map((act) => el('button', { type: 'submit', value: act }, names[act] ?? act)))
@@ -380,7 +381,7 @@ function renderStory(story, view) {
   show(byID('past'), timeline(byID('past'), t),
     table('Steps', ['Step', 'State', 'Effect', 'Attempts', 'Began', 'Took', 'Last error'], t.steps.map((s) => [
       s.name, s.state, s.effect, s.attempts, moment(s.startedAt), s.endedAt && s.startedAt ? age(new Date(s.endedAt) - new Date(s.startedAt)) : '',
-      failure(s.undoError ?? s.error)])),
+      (s.undoError ?? s.error)?.message ?? ''])),
     table('Operations', ['Operation', 'State', 'Reason', 'Accepted', 'Ended', 'Id'],
       t.operations.map((o) => [o.kind, o.state, o.reason ?? '', moment(o.acceptedAt), moment(o.endedAt), o.id])),
     table('History', ['When', 'What', 'State', 'Who', 'Reason'],
