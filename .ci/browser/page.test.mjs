@@ -82,7 +82,7 @@ test('an operator sees what goes on, finds what is Stuck, retries it, and sees i
 
 test('what does not exist, and an app that is away, are told', async (t) => {
   const page = await opened(t, { hash: '#/transaction/nobody-knows-this', expected: /Failed to load/ })
-  await page.getByRole('alert').filter({ hasText: /not found/i }).waitFor()
+  await page.getByRole('alert').filter({ hasText: /no such/i }).waitFor()
   await page.route('**/api/operations/**', (route) => route.abort())
   await page.getByRole('link', { name: 'Quarantine' }).click()
   await page.getByRole('alert').filter({ hasText: /fetch/i }).waitFor()
