@@ -51,6 +51,10 @@ type opsCall struct {
 	// What is done to the map of the shards; shard is a number, as it was given.
 	change shard.Change
 	shard  string
+	// hubAt is where a hub is managed, and elsewhere tells that the app isn't served in this
+	// folder.
+	hubAt     string
+	elsewhere bool
 }
 
 func opsVerbs() []opsVerb {
@@ -131,7 +135,7 @@ func runOps(ctx context.Context, c console) error {
 	if call.tail != nil {
 		return opsError(verb.run(ctx, call))
 	}
-	if app == "" {
+	if call.elsewhere = app != ""; !call.elsewhere {
 		if app, err = servedHere(); err != nil {
 			return err
 		}

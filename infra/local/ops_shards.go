@@ -27,12 +27,16 @@ func shardVerbs(acting func(*flag.FlagSet, *opsCall)) []opsVerb {
 		acting(f, c)
 		f.StringVar(&c.shard, "to", "", "the number of the `shard` (required)")
 	}
+	managed := func(f *flag.FlagSet, c *opsCall) {
+		acting(f, c)
+		f.StringVar(&c.hubAt, "hub", "", "`where` its hub is managed: its resource id in Azure, or a local runtime's admin endpoint (default: that of serve in this folder)")
+	}
 	return []opsVerb{
 		{"shards", "", "the shards, and where new transactions go", nil, showShards},
 		{"shards add", "NAME", "add a shard, whose resources and app are there", placed, shardAct(shard.ActAdd)},
 		{"shards weight", "SHARD WEIGHT", "change a shard's part of the new transactions", acting, shardAct(shard.ActWeight)},
-		{"shards close", "SHARD", "give a shard no new transactions", acting, shardAct(shard.ActClose)},
-		{"shards open", "SHARD", "open a closing shard again", acting, shardAct(shard.ActOpen)},
+		{"shards close", "SHARD", "close a shard, step by step: repeat it until it is closed", managed, closeShard},
+		{"shards open", "SHARD", "open a closing shard again", managed, openShard},
 		{"shards app", "SHARD URL", "say where a shard's app is, for ops; - says that it is gone", acting, shardAct(shard.ActApp)},
 		{"pin", "CALLER", "send a caller's new transactions to one shard", pinning, shardAct(shard.ActPin)},
 		{"unpin", "CALLER", "let weights decide about a caller", acting, shardAct(shard.ActUnpin)},
@@ -89,13 +93,6 @@ func shardAct(act shard.Act) func(context.Context, *opsCall) error {
 				return &usageError{fmt.Sprintf("ops: %q is no weight", c.words[1])}
 			}
 		}
-		done, err := c.apps.Front.ChangeShards(ctx, change, operate.Actor{By: c.by, Why: c.why})
-		switch {
-		case err != nil:
-			return err
-		case c.asJSON:
-			return writeLines(c, []operate.ShardsChanged{done})
-		}
-		return ops.WriteShardsChanged(c.out, done)
+		return c.changed(ctx, change)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	chosentrial "github.com/fabrikam/drone-delivery/infra/local/internal/chosen"
+	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/workload"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
@@ -53,7 +54,8 @@ func serveForOps(t *testing.T, shards int) *served {
 	started, err := system.Start(t.Context(), system.Config{
 		App: app, Addresses: system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Shards: shards,
 		Settings: map[string]string{"BACKEND_PACKAGE_URL": packages.URL, "FLIGHT_TIME_SCALE": "0.001"},
-		Logger:   slog.New(slog.DiscardHandler), HandlerLog: func(string, bool) {}, Notice: func(string) {},
+		Faults:   fault.New(), Admin: "127.0.0.1:0",
+		Logger: slog.New(slog.DiscardHandler), HandlerLog: func(string, bool) {}, Notice: func(string) {},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,13 @@ func noEntity(address string) *amqp.Error {
 	return amqp.Errorf(amqp.CondNotFound, "The messaging entity '%s' could not be found", address)
 }
 
+// sendDisabled is what senders get of a hub with the status SendDisabled. The condition is the one that
+// the SDKs know for a disabled entity; that a link which is open ends with it, at its
+// next transfer, is taken to be so: it is not documented.
+func sendDisabled(name string) *amqp.Error {
+	return amqp.Errorf(amqp.CondEntityDisabled, "The messaging entity '%s' is currently disabled for send operations", name)
+}
+
 // wire turns an error of the rules into the service's; other errors stay.
 func wire(err error) error {
 	switch {

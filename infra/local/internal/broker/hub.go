@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,10 @@ type hub struct {
 	groups     map[string]struct{} // by name in lower case
 	turn       atomic.Uint64       // counts transfers without a key
 	held       atomic.Bool         // takes no events for a while, see HoldHub
+
+	// gate is held by who changes disabled, and shared by who adds events.
+	gate     sync.RWMutex
+	disabled bool // for senders, see DisableSends
 }
 
 // recordsOf is the prefix of the records of a hub.
@@ -30,11 +35,11 @@ func recordsOf(name string) string { return "eventhubs/" + strings.ToLower(name)
 // openHub recovers a hub, or creates it at the given time.
 func openHub(cfg HubConfig, s store.Store, at time.Time, now func() time.Time, log *slog.Logger) (*hub, error) {
 	prefix := recordsOf(cfg.Name)
-	created, err := openHubRecord(s, prefix+"hub", cfg.Partitions, at)
+	r, err := openHubRecord(s, prefix+"hub", cfg.Partitions, at)
 	if err != nil {
 		return nil, err
 	}
-	h := &hub{cfg: cfg, created: created, groups: make(map[string]struct{})}
+	h := &hub{cfg: cfg, created: time.UnixMilli(r.Created).UTC(), disabled: r.SendDisabled, groups: make(map[string]struct{})}
 	for _, g := range append([]string{defaultGroup}, cfg.ConsumerGroups...) {
 		h.groups[strings.ToLower(g)] = struct{}{}
 	}
@@ -53,37 +58,44 @@ func openHub(cfg HubConfig, s store.Store, at time.Time, now func() time.Time, l
 type hubRecord struct {
 	Created    int64 `json:"created"` // ms since 1970
 	Partitions int   `json:"partitions"`
+	// SendDisabled is the status of that name.
+	SendDisabled bool `json:"sendDisabled,omitempty"`
 }
 
 // openHubRecord reads when the hub was first opened, or keeps that it is now. The
 // number of partitions stays what it was then, as in the service (Microsoft
 // Learn, "Azure Event Hubs quotas and limits"): with another one the events of a
 // key would be in two partitions, or out of reach.
-func openHubRecord(s store.Store, key string, partitions int, now time.Time) (time.Time, error) {
+func openHubRecord(s store.Store, key string, partitions int, now time.Time) (hubRecord, error) {
 	for k, value := range s.All(key) {
 		if k != key {
 			continue
 		}
 		var r hubRecord
 		if err := json.Unmarshal(value, &r); err != nil {
-			return time.Time{}, fmt.Errorf("read %s: %w", key, err)
+			return r, fmt.Errorf("read %s: %w", key, err)
 		}
 		if r.Partitions != partitions {
-			return time.Time{}, fmt.Errorf("it was created with %d partitions and can't have %d now", r.Partitions, partitions)
+			return r, fmt.Errorf("it was created with %d partitions and can't have %d now", r.Partitions, partitions)
 		}
-		return time.UnixMilli(r.Created).UTC(), nil
+		return r, nil
 	}
 	r := hubRecord{Created: now.UnixMilli(), Partitions: partitions}
+	return r, r.keep(s, key)
+}
+
+// keep writes the record.
+func (r hubRecord) keep(s store.Store, key string) error {
 	value, err := json.Marshal(r)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("keep %s: %w", key, err)
+		return fmt.Errorf("keep %s: %w", key, err)
 	}
 	var b store.Batch
 	b.Put(key, value)
 	if err := store.Apply(s, b); err != nil {
-		return time.Time{}, fmt.Errorf("keep %s: %w", key, err)
+		return fmt.Errorf("keep %s: %w", key, err)
 	}
-	return time.UnixMilli(r.Created).UTC(), nil
+	return nil
 }
 
 func (h *hub) start() {
@@ -133,6 +145,11 @@ func (h *hub) pick(key *string) *partitionNode {
 
 // openSink takes the segments behind the hub's name.
 func (h *hub) openSink(segs []string, address string, client *mortal) (amqp.Sink, error) {
+	h.gate.RLock()
+	defer h.gate.RUnlock()
+	if h.disabled {
+		return nil, sendDisabled(h.cfg.Name)
+	}
 	switch {
 	case len(segs) == 0:
 		return &hubSink{hub: h, client: client}, nil

@@ -26,9 +26,13 @@ func (s *hubSink) Transfer(t amqp.Transfer, answer func(error)) {
 
 func (s *hubSink) transfer(t amqp.Transfer, done func(error)) {
 	key, events, err := readEvents(t)
+	s.hub.gate.RLock()
+	defer s.hub.gate.RUnlock()
 	switch {
 	case err != nil:
 		done(err)
+	case s.hub.disabled:
+		done(&amqp.DetachError{Reason: sendDisabled(s.hub.cfg.Name)})
 	case s.hub.held.Load():
 		done(amqp.Errorf(amqp.CondServerBusy, "The hub '%s' takes no events at the moment", s.hub.cfg.Name))
 	case s.only == nil:

@@ -27,6 +27,31 @@ func (b *Broker) HoldHub(name string, hold bool) error {
 	return nil
 }
 
+// DisableSends gives a hub the status SendDisabled, or Active: it takes events no more, or
+// again, and its readers get on (Microsoft Learn, "Configure properties of an event hub").
+// What was not taken when it returns, never is. The status outlives the Broker; a hub
+// that is recreated is Active.
+func (b *Broker) DisableSends(name string, disabled bool) error {
+	b.changing.Lock()
+	defer b.changing.Unlock()
+	lower := strings.ToLower(name)
+	h, ok := b.hub(lower)
+	switch {
+	case b.closed:
+		return errClosed
+	case !ok:
+		return noEntity(name)
+	}
+	h.gate.Lock()
+	defer h.gate.Unlock()
+	r := hubRecord{Created: h.created.UnixMilli(), Partitions: len(h.partitions), SendDisabled: disabled}
+	if err := r.keep(b.store, recordsOf(lower)+"hub"); err != nil {
+		return fmt.Errorf("broker: event hub %s: %w", name, err)
+	}
+	h.disabled = disabled
+	return nil
+}
+
 // RecreateHub deletes an event hub with all of its events, and creates it again
 // under the same name: it is empty, its sequence numbers and offsets begin anew,
 // and its creation time is a later one. Links to the old hub end; what arrives on

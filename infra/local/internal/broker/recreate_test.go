@@ -238,3 +238,54 @@ func TestRecreateHubFails(t *testing.T) {
 	}
 	wantCondition(t, "a closed broker", b.RecreateHub("hub"), amqp.CondConnectionForced)
 }
+
+// TestDisableSends: a hub that is set to refuse takes nothing, on links that are open and on new
+// ones, also after a restart, until it is Active again; one that is recreated is Active.
+func TestDisableSends(t *testing.T) {
+	s := store.NewMemory()
+	b := open(t, testConfig(), s)
+	sink, _, err := b.OpenSink(t.Context(), amqp.Attach{Conn: conn, Address: "hub/Partitions/1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(what string, refused bool) {
+		t.Helper()
+		told := make(chan error, 1)
+		sink.Transfer(amqp.Transfer{Payload: []byte(oneByte)}, func(err error) { told <- err })
+		var detached *amqp.DetachError
+		if err := <-told; refused != errors.As(err, &detached) || refused && detached.Reason.Condition != amqp.CondEntityDisabled {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	attach := func(what string, b *Broker, refused bool) {
+		t.Helper()
+		_, _, err := b.OpenSink(t.Context(), amqp.Attach{Conn: conn, Address: "hub"})
+		if refused {
+			wantCondition(t, what, err, amqp.CondEntityDisabled)
+		} else if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	disable := func(disabled bool) {
+		t.Helper()
+		if err := b.DisableSends("Hub", disabled); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("active", false)
+	disable(true)
+	send("refusing", true)
+	attach("refusing", b, true)
+	disable(false)
+	send("active again", false)
+	disable(true)
+	attach("after a restart", open(t, testConfig(), s), true)
+	if err := b.RecreateHub("hub"); err != nil {
+		t.Fatal(err)
+	}
+	attach("recreated", b, false)
+	if got := read(t, b, "1")["last_enqueued_sequence_number"]; got != int64(-1) {
+		t.Errorf("recreated: last event %v", got)
+	}
+	wantCondition(t, "a hub that isn't there", b.DisableSends("nothing", true), amqp.CondNotFound)
+}

@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -247,4 +248,44 @@ func adaptersCount(t *testing.T, connection, partition string) int {
 		t.Fatal(err)
 	}
 	return int(p.LastEnqueuedSequenceNumber) + 1
+}
+
+// A hub with the status SendDisabled takes nothing, on links that are open and on new ones, and
+// the adapter tells that it refuses. Of the writer's batches the first on an open link is in
+// doubt, and what comes after that surely not taken. What was taken before is there.
+func TestAdaptersProducerOfARefusingHub(t *testing.T) {
+	connection, _, b := adaptersBroker(t, broker.Config{Hubs: []broker.HubConfig{{Name: adaptersHub, Partitions: 1}}})
+	p, event := adaptersProducer(t, connection, adaptersHub), ingest.Event{TransactionID: "t-1", Body: []byte("{}")}
+	w := ingest.NewWriter(p, ingest.Limits{}, nil)
+	defer func() {
+		if err := w.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	refuse := func(refuse bool) {
+		t.Helper()
+		if err := b.DisableSends(adaptersHub, refuse); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := w.Append(t.Context(), event); err != nil {
+			t.Fatal(err)
+		}
+		refuse(true)
+		for i, doubt := range []bool{true, false, false} {
+			if err := w.Append(t.Context(), event); !errors.Is(err, ingest.ErrRefusing) || errors.Is(err, ingest.ErrUnacknowledged) != doubt {
+				t.Errorf("try %d: %v", i, err)
+			}
+		}
+		refuse(false)
+	}
+	if err := w.Append(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	refuse(true)
+	adaptersEvents(t, connection, "0", 3)
+	if err := b.DisableSends("nothing", true); err == nil {
+		t.Error("a hub that isn't there was set to refuse")
+	}
 }

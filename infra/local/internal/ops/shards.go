@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/shard"
@@ -15,6 +16,11 @@ import (
 // Shards returns the map of the shards.
 func (c *Client) Shards(ctx context.Context) (v operate.ShardsView, err error) {
 	return v, c.get(ctx, &v, nil, "shards")
+}
+
+// Left returns what is left to be done in the app's shard.
+func (c *Client) Left(ctx context.Context) (l operate.Left, err error) {
+	return l, c.get(ctx, &l, nil, "left")
 }
 
 // ChangeShards changes the map.
@@ -35,7 +41,7 @@ func WriteShards(w io.Writer, v operate.ShardsView) error {
 	rows := [][]string{{"SHARD", "NAME", "STATE", "WEIGHT", "PINS", "HUB", "DATABASE", "APP"}}
 	for _, s := range v.Map.Shards {
 		e := s.Endpoints
-		rows = append(rows, []string{strconv.Itoa(int(s.Number)), cell(s.Name), cell(string(s.State)), strconv.Itoa(s.Weight), strconv.Itoa(pins[s.Number]),
+		rows = append(rows, []string{strconv.Itoa(int(s.Number)), cell(s.Name), cell(stateOf(s, v)), strconv.Itoa(s.Weight), strconv.Itoa(pins[s.Number]),
 			cell(placeOf(e.EventHubs, e.Hub)), cell(placeOf(e.CosmosDB, e.Database)), cell(e.App)})
 	}
 	if err := table(w, rows); err != nil {
@@ -49,6 +55,15 @@ func WriteShards(w io.Writer, v operate.ShardsView) error {
 	last := v.Map.History[len(v.Map.History)-1]
 	_, err = fmt.Fprintf(w, "last change %s by %s: %s (%s)\n", moment(last.At), line(last.By), line(last.Change), line(last.Why))
 	return err
+}
+
+// stateOf is the state of a shard, with when a closed one can be removed: when the last of what
+// it, and the directory, have of it has expired.
+func stateOf(s shard.Shard, v operate.ShardsView) string {
+	if s.State != shard.Closed {
+		return string(s.State)
+	}
+	return fmt.Sprintf("closed, can be removed from %s", s.ClosedAt.Add(time.Duration(v.LastingSeconds)*time.Second).Format(time.DateOnly))
 }
 
 // placeOf names a thing with the address it is at, if that isn't the front's.

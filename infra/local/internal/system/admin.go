@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fabrikam/drone-delivery/infra/local/internal/broker"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/door"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -29,7 +30,7 @@ type admin struct {
 
 // startAdmin listens on a loopback address: whoever reaches it can break
 // everything.
-func startAdmin(address string, in *fault.Injector, log *slog.Logger) (*admin, error) {
+func startAdmin(address string, in *fault.Injector, hubs *broker.Broker, log *slog.Logger) (*admin, error) {
 	if host, _, err := net.SplitHostPort(address); err == nil && !door.IsLoopback(host) {
 		return nil, fmt.Errorf("listen %s: other machines reach this address; choose another with -admin", address)
 	}
@@ -40,6 +41,7 @@ func startAdmin(address string, in *fault.Injector, log *slog.Logger) (*admin, e
 	mux := http.NewServeMux()
 	mux.Handle("/", fault.Admin(in))
 	mux.HandleFunc("POST "+countsPath, func(w http.ResponseWriter, r *http.Request) { addCounts(w, r, in) })
+	mux.HandleFunc("PUT /hubs/{hub}", func(w http.ResponseWriter, r *http.Request) { setHubStatus(w, r, hubs) })
 	a := &admin{listener: l, server: &http.Server{
 		Handler: door.Guard(l.Addr(), mux), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}}
@@ -58,6 +60,28 @@ func (a *admin) close() error {
 	err := a.server.Close()
 	a.serving.Wait()
 	return err
+}
+
+// setHubStatus does for a hub what Azure's management does: its status is Active or
+// SendDisabled.
+func setHubStatus(w http.ResponseWriter, r *http.Request, hubs *broker.Broker) {
+	var hub struct {
+		Status string `json:"status"`
+	}
+	p := problem.ReadJSON(w, r, maxCountsBytes, &hub)
+	if p == nil && hub.Status != "Active" && hub.Status != "SendDisabled" {
+		p = problem.New(problem.Invalid, "the status must be Active or SendDisabled")
+	}
+	if p == nil {
+		if err := hubs.DisableSends(r.PathValue("hub"), hub.Status == "SendDisabled"); err != nil {
+			p = problem.New(problem.NotFound, "%v", err)
+		}
+	}
+	if p != nil {
+		problem.Write(w, r, *p)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // addCounts takes what has happened in another instance since it last told.

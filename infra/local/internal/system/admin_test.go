@@ -16,7 +16,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func serveInjector(t *testing.T, in *fault.Injector) *admin {
 	t.Helper()
-	a, err := startAdmin("127.0.0.1:0", in, quiet())
+	a, err := startAdmin("127.0.0.1:0", in, nil, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func serveInjector(t *testing.T, in *fault.Injector) *admin {
 
 func TestAdminIsForThisMachineAlone(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0"} {
-		a, err := startAdmin(address, fault.New(), quiet())
+		a, err := startAdmin(address, fault.New(), nil, quiet())
 		if err == nil {
 			t.Errorf("%s is served", address)
 			if err := a.close(); err != nil {

@@ -111,7 +111,7 @@ func (s *System) startApp(ctx context.Context, c Config, env environment) error 
 		s.endpoints.MasterKey = NewMasterKey()
 	}
 	if c.Faults != nil {
-		if s.admin, err = startAdmin(c.Admin, c.Faults, c.Logger); err != nil {
+		if s.admin, err = startAdmin(c.Admin, c.Faults, s.Emulators.Broker, c.Logger); err != nil {
 			return err
 		}
 		s.endpoints.Admin = s.admin.url()
