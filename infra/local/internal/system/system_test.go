@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		project, err := stage.FindProject(".")
+		if err == nil {
+			err = flag.Set("test.parallel", atOnce)
+		}
 		if err == nil {
 			app = filepath.Join(dir, "app")
 			err = stage.Stage(context.Background(), stage.Options{Project: project, Out: app, Target: stage.Local})
@@ -84,17 +88,15 @@ func start(t testing.TB, settings ...map[string]string) *run {
 func startConfig(t testing.TB, c system.Config) *run {
 	t.Helper()
 	r := &run{t: t, client: http.DefaultClient}
-	s, err := system.Start(t.Context(), system.Config{
-		App: app, Addresses: freePorts, Settings: c.Settings, SettingsFile: c.SettingsFile, Split: c.Split, Shards: c.Shards,
-		Profile: c.Profile, Faults: c.Faults, Admin: "127.0.0.1:0",
-		Logger:     slog.New(slog.NewTextHandler(r, nil)),
-		HandlerLog: func(line string, _ bool) { fmt.Fprintln(r, line) },
-		Notice: func(text string) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.notices = append(r.notices, text)
-		},
-	})
+	c.App, c.Addresses, c.Admin = app, freePorts, "127.0.0.1:0"
+	c.Logger = slog.New(slog.NewTextHandler(r, nil))
+	c.HandlerLog = func(line string, _ bool) { fmt.Fprintln(r, line) }
+	c.Notice = func(text string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.notices = append(r.notices, text)
+	}
+	s, err := system.Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
