@@ -137,10 +137,10 @@ func TestActsAndBackendFaults(t *testing.T) {
 	for _, info := range fault.Points {
 		switch {
 		case info.Lasts: // by bursts alone
-		case info.Point == fault.HostStop:
-			plan.Rates[info.Point] = 5 // fewer: host.stopinretry needs a host that stays for retryPatience
-		case info.Act:
+		case info.Point == fault.HostStopInRetry:
 			plan.Rates[info.Point] = 20
+		case info.Act:
+			plan.Rates[info.Point] = 8 // fewer: host.stopinretry needs a host that stays, and reads, for retryPatience
 		case strings.HasPrefix(string(info.Point), "backend.") && info.Point != fault.BackendUndoRefused:
 			plan.Rates[info.Point] = 0.05
 		}
