@@ -160,7 +160,7 @@ func shardExchanges(t *testing.T, c *contract) {
 	body := func(change string) string { return `{"by":"ada","why":"it grows","change":` + change + `}` }
 	added := body(`{"act":"add","name":"b","weight":10,"endpoints":{"hub":"requests-b","database":"fabrikam-b"}}`)
 	w.elsewhere.down.Store(true)
-	c.all(w, exchange{"add what isn't there", "POST", at, added, nil, 409, true})
+	c.all(w, exchange{"add what is away", "POST", at, added, nil, 503, true})
 	w.elsewhere.down.Store(false)
 	c.all(w,
 		exchange{"shards, never changed", "GET", at, "", nil, 200, false},

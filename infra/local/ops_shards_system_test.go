@@ -44,9 +44,9 @@ func TestOpsOfShards(t *testing.T) {
 	}
 	// What isn't there, or is another's, doesn't come into the map.
 	for _, c := range []struct{ args, want string }{
-		{"add third -hub nowhere -database fabrikam-2x", `shard 3 \(third\) can't be used: .*its hub.*its database.*fabrikam-2x`},
-		{"add third -hub requests-3 -database nowhere -app " + s.url, `its app ` + s.url + ` says that it works in shard 1`},
-		{"app 2 " + s.url, `its app ` + s.url + ` says that it works in shard 1`},
+		{"add third -hub nowhere -database fabrikam-2x", `409.*shard 3 \(third\) can't be used; its hub.*nowhere.*; its database.*fabrikam-2x`},
+		{"add third -hub requests-3 -database nowhere -app " + s.url, `its app: ask ` + s.url + `: it says that it works in shard 1`},
+		{"app 2 " + s.url, `its app: ask ` + s.url + `: it says that it works in shard 1`},
 		{"add third -hub requests-2 -database x", `shards 2 and 3 have the same hub`},
 	} {
 		if out := s.ops(exitError, append(append([]string{"shards"}, strings.Fields(c.args)...), "-why", "test")...); !regexp.MustCompile(c.want).MatchString(out) {

@@ -52,7 +52,7 @@ func serveForOps(t *testing.T, shards int) *served {
 	}))
 	t.Cleanup(packages.Close)
 	started, err := system.Start(t.Context(), system.Config{
-		App: app, Addresses: system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Shards: shards,
+		App: app, Addresses: system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Shards: shards, Mapped: shards,
 		Settings: map[string]string{"BACKEND_PACKAGE_URL": packages.URL, "FLIGHT_TIME_SCALE": "0.001"},
 		Faults:   fault.New(), Admin: "127.0.0.1:0",
 		Logger: slog.New(slog.DiscardHandler), HandlerLog: func(string, bool) {}, Notice: func(string) {},

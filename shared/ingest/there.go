@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
@@ -48,7 +50,8 @@ func named(what string, err error) error {
 }
 
 // there refuses to lead requests to a shard that isn't there, or operators to an app that works
-// in another one. Where nobody can ask, nothing is refused.
+// in another one: with a shard.RefusedError, or with a problem if it may be there another time.
+// Where nobody can ask, nothing is refused.
 func (s *Shards) there(ctx context.Context, act shard.Act, of shard.Shard) error {
 	if s.c.Open == nil {
 		return nil
@@ -59,38 +62,31 @@ func (s *Shards) there(ctx context.Context, act shard.Act, of shard.Shard) error
 	if act == shard.ActAdd {
 		stamp, err := s.c.Open(of)
 		if err == nil {
-			err = errors.Join(stamp.reach(ctx), stamp.close(ctx))
+			errs = append(errs, named("hub", stamp.ReachHub(ctx)), named("database", stamp.ReachDatabase(ctx)))
+			err = stamp.close(ctx)
 		}
 		errs = append(errs, err)
 	}
 	if app := of.Endpoints.App; app != "" {
-		switch n, err := s.c.AppShard(ctx, app); {
-		case err != nil:
-			errs = append(errs, named("app", err))
-		case n != of.Number:
-			errs = append(errs, fmt.Errorf("its app %s says that it works in shard %d: see its setting SHARD", app, n))
+		n, err := s.c.AppShard(ctx, app)
+		if err == nil && n != of.Number {
+			err = failure.New(failure.NotFound, "ask "+app, "", fmt.Errorf("it says that it works in shard %d: see its setting SHARD", n))
 		}
+		errs = append(errs, named("app", err))
 	}
-	err := errors.Join(errs...)
-	if err == nil {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 0 {
 		return nil
 	}
-	return shard.RefusedError(fmt.Sprintf("shard %d (%s) can't be used: %s", of.Number, of.Name, briefly(err)))
-}
-
-// briefly returns what an error says, for people: of each part the first line, since those of
-// services go on for pages.
-func briefly(err error) string {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var parts []string
-		for _, e := range joined.Unwrap() {
-			parts = append(parts, briefly(e))
-		}
-		return strings.Join(parts, "; ")
+	says := fmt.Sprintf("shard %d (%s) can't be used", of.Number, of.Name)
+	for _, err := range errs {
+		text, _, _ := strings.Cut(err.Error(), "\n") // those of services go on for pages
+		says += "; " + text
 	}
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	if failure.Is(err, failure.NotFound) {
-		text = "not found: " + text
+	if slices.ContainsFunc(errs, func(err error) bool { return failure.KindOf(err) == failure.Transient }) {
+		p := problem.New(problem.Unavailable, "%s", says)
+		p.RetryAfter = problem.DefaultRetryAfter
+		return p
 	}
-	return text
+	return shard.RefusedError(says)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
@@ -17,14 +18,16 @@ func TestAddsOnlyWhatIsThere(t *testing.T) {
 	s.apps = map[string]shard.Number{"https://a": 1, "https://b": 2}
 	second, ctx := s.stamps[2], t.Context()
 	missing := failure.New(failure.NotFound, "read database", "fabrikam-b", errors.New("404\na page of it"))
+	const is = "shard 2 (b) can't be used; "
 	for _, c := range []struct {
 		hub, database error
 		app, want     string
+		again         bool
 	}{
-		{hub: errAway, want: "shard 2 (b) can't be used: its hub: " + errAway.Error()},
-		{database: missing, want: "shard 2 (b) can't be used: not found: its database: read database fabrikam-b: 404"},
-		{hub: errAway, database: missing, app: "https://c", want: "shard 2 (b) can't be used: its hub: " + errAway.Error() + "; not found: its database: read database fabrikam-b: 404; its app: " + errAway.Error()},
-		{app: "https://a", want: "shard 2 (b) can't be used: its app https://a says that it works in shard 1: see its setting SHARD"},
+		{hub: errAway, want: is + "its hub: " + errAway.Error(), again: true},
+		{database: missing, want: is + "its database: read database fabrikam-b: 404"},
+		{hub: missing, database: errAway, app: "https://c", want: is + "its hub: read database fabrikam-b: 404; its database: " + errAway.Error() + "; its app: " + errAway.Error(), again: true},
+		{app: "https://a", want: is + "its app: ask https://a: it says that it works in shard 1: see its setting SHARD"},
 		{app: "https://b"},
 	} {
 		second.hubAway, second.databaseAway = c.hub, c.database
@@ -37,9 +40,13 @@ func TestAddsOnlyWhatIsThere(t *testing.T) {
 			}
 			continue
 		}
+		var later *problem.Problem
 		var refused shard.RefusedError
-		if !errors.As(err, &refused) || string(refused) != c.want || s.maps.stored != nil {
+		if again := errors.As(err, &later); again != c.again || again && (later.Detail != c.want || later.Status != 503 || later.RetryAfter == 0) || !again && (!errors.As(err, &refused) || string(refused) != c.want) {
 			t.Errorf("%v, want %s", err, c.want)
+		}
+		if s.maps.stored != nil {
+			t.Fatalf("it is in the map")
 		}
 	}
 	// Another address of its app: its hub need not be there for that.
