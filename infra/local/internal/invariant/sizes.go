@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/cosmosdb"
@@ -35,12 +36,16 @@ var bounds = map[string]int{
 	cosmosdb.CheckpointsContainer: 2 * kib,
 }
 
-// mapID is the document with the map of the shards, mapBound that of it with all the pins
-// of callers that have the ids of Entra ID.
-const (
-	mapID    = "shards"
-	mapBound = 1024 * kib
-)
+// besides are the bounds of what lies beside the checkpoints, by the beginning of the id.
+var besides = []struct {
+	prefix string
+	bytes  int
+}{
+	{"shards", 1024 * kib}, // the map, with all the pins of callers that have the ids of Entra ID
+	// What operators are told: partitions, instances and shards with their figures, some
+	// hundred bytes each.
+	{"status", 128 * kib}, {"survey", 128 * kib}, {"report.", 128 * kib},
+}
 
 // bound returns the largest size of a document of a container, 0 for one that nobody knows.
 // That of a record is a full journal and all the tombstones that it has room for
@@ -59,8 +64,10 @@ func checkSizes(x *index, f *trial.Findings) {
 	for _, d := range x.Documents {
 		f.Checked++
 		most := x.bound(d.Container)
-		if d.Container == cosmosdb.CheckpointsContainer && d.ID == mapID {
-			most = mapBound
+		for _, b := range besides {
+			if d.Container == cosmosdb.CheckpointsContainer && strings.HasPrefix(d.ID, b.prefix) {
+				most = b.bytes
+			}
 		}
 		if d.Bytes > most {
 			f.Broken(d.ID, "too large", "its document in %s has %d bytes, the most are %d", d.Container, d.Bytes, most)
