@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -158,4 +159,40 @@ func TestWriterOfARefusingHub(t *testing.T) {
 			t.Errorf("refused anew: %v", err)
 		}
 	})
+}
+
+// Ensure that ids of an older key lead to their shard while that key is known, and that without
+// it their documents are still found, and nothing else is done for them.
+func TestRotationOfTheKeyOfIDs(t *testing.T) {
+	s, f := two(t)
+	ctx, ok := t.Context(), accepted(t)
+	keys := make([]shard.IDKey, 2)
+	for i := range keys {
+		var err error
+		if keys[i], err = shard.NewIDKey(uint8(i), rand.Reader); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with := func(keys ...shard.IDKey) *front {
+		s.mint = shard.NewMinter(keys, func() time.Time { return s.now }, rand.Reader)
+		return s.front()
+	}
+	f = with(keys[0])
+	ran, waits := ok(f.Post(ctx, input(`{"a":1}`), "")).TransactionID, ok(f.Post(ctx, input(`{"a":1}`), "")).TransactionID
+	s.store(2, ran)
+	f = with(keys[1], keys[0])
+	ok(f.Put(ctx, waits, input(`{"a":1}`)))
+	ok(f.Patch(ctx, ran, input(`{"a":2}`), ""))
+	if n, _ := shard.Claimed(ok(f.Post(ctx, input(`{"a":1}`), "")).TransactionID); n != 2 {
+		t.Errorf("the new key's id is in shard %d", n)
+	}
+	s.expect("both keys", 0, 5)
+	f = with(keys[1])
+	if v, err := f.progress.Get(ctx, ran, "ann"); err != nil || !v.Observed {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := f.Put(ctx, waits, input(`{"a":1}`)); !failure.Is(err, failure.NotFound) {
+		t.Errorf("an id of a key that is gone: %v", err)
+	}
+	s.expect("the new key", 0, 5)
 }
