@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/chosen"
 	"github.com/fabrikam/drone-delivery/shared/customhandler"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 )
 
@@ -58,5 +61,36 @@ func TestBackendsAlone(t *testing.T) {
 	app.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/account/a", nil))
 	if w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("Accounts does not answer: %d", w.Code)
+	}
+}
+
+// An instance that runs nothing but Operations tells of the others.
+func TestStatusOfAnInstanceWithOperationsAlone(t *testing.T) {
+	w := newWorld(t)
+	s, err := settings.Load(chosen.Business(), environment(w.server.URL, "AzureFunctionsJobHost__functions__0", "Operations"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := assemble(chosen.Business(), s, slog.New(slog.DiscardHandler), w.ports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := alone.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	now := w.now()
+	if err := w.ports.told.Report(t.Context(), operate.Report{Instance: "other", At: now, Breakers: map[string]time.Time{"Packages": now}}); err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	alone.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, routePrefix+"/operations/status", nil))
+	var status operate.Status
+	if err := json.Unmarshal(answer.Body.Bytes(), &status); err != nil || answer.Code != http.StatusOK {
+		t.Fatalf("%d %s: %v", answer.Code, answer.Body, err)
+	}
+	if len(status.Breakers) != 1 || status.Breakers[0].Backend != "Packages" {
+		t.Errorf("%+v", status)
 	}
 }
