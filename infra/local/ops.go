@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -46,6 +47,10 @@ type opsCall struct {
 	state, source, reason string
 	partition, from       string // of a replay
 	max                   int
+	filter                url.Values // of transactions
+	asIDs                 bool
+	// file names the ids that are acted on, one a line.
+	file string
 	// tail is set for the verb that reads the hub itself, and calls no app.
 	tail *opsTail
 	// What is done to the map of the shards; shard is a number, as it was given.
@@ -67,24 +72,45 @@ func opsVerbs() []opsVerb {
 	listed := func(f *flag.FlagSet, c *opsCall) {
 		of(f, c)
 		f.IntVar(&c.max, "max", 100, "list at most this many")
+		f.BoolVar(&c.asIDs, "ids", false, "write the ids alone, one a line, as -f reads them")
+	}
+	filters := func(f *flag.FlagSet, c *opsCall) {
+		listed(f, c)
+		c.filter = url.Values{}
+		for _, by := range [][2]string{
+			{"state", "only in this `state`; open: whatever isn't final; any (default Stuck, and any with -caller)"},
+			{"cause", "only those with this `cause`: failed, expired, cancelled, unreachable, failing, forbidden, refused, overdue, dead-letters"},
+			{"step", "only those that stand at this `step`"},
+			{"caller", "only those of this `caller`"},
+			{"from", "only those accepted at this `time` or later, such as 2026-01-31T16:00:00Z"},
+			{"until", "only those accepted before this `time`"},
+			{"search", "those with this `text` for their id, or for the business's key, and no filter"},
+		} {
+			f.Func(by[0], by[1], func(value string) error {
+				c.filter.Set(by[0], value)
+				return nil
+			})
+		}
 	}
 	acting := func(f *flag.FlagSet, c *opsCall) {
 		f.StringVar(&c.by, "by", userName(), "name of the operator")
 		f.StringVar(&c.why, "why", "", "reason; for giveup, what was done by hand (required)")
 	}
+	acts := func(f *flag.FlagSet, c *opsCall) {
+		acting(f, c)
+		f.StringVar(&c.file, "f", "", "a `file` that names what to act on, one a line, as list -ids writes it; - for the input")
+	}
 	actingOf := func(f *flag.FlagSet, c *opsCall) {
 		of(f, c)
-		acting(f, c)
+		acts(f, c)
 	}
 	return append([]opsVerb{
 		{"status", "", "how things stand: what is unusual and what to do, and the flow", of, showStatus},
-		{"list", "", "transactions in a state", func(f *flag.FlagSet, c *opsCall) {
-			listed(f, c)
-			f.StringVar(&c.state, "state", "Stuck", "the `state`")
-		}, listTransactions},
+		{"list", "", "transactions that are Stuck, or pass a filter", filters, listTransactions},
 		{"show", "ID", "everything about a transaction, and what to do next", nil, showTransaction},
-		{"retry", "ID", "continue the undo or the run of a Stuck transaction", acting, transactionAct((*ops.Client).Retry)},
-		{"giveup", "ID", "end a Stuck transaction that cannot be undone", acting, transactionAct((*ops.Client).GiveUp)},
+		{"retry", "ID…", "continue the undo or the run of Stuck transactions", acts, transactionAct(operate.ActRetry, (*ops.Client).Retry)},
+		{"giveup", "ID…", "end Stuck transactions that cannot be undone", acts, transactionAct(operate.ActGiveUp, (*ops.Client).GiveUp)},
+		{"wake", "ID…", "have open transactions that wait go on now", acts, transactionAct(operate.ActWake, (*ops.Client).Wake)},
 		{"quarantine", "", "what could not be processed", func(f *flag.FlagSet, c *opsCall) {
 			listed(f, c)
 			f.StringVar(&c.source, "source", "", "only from this `source`")
@@ -200,7 +226,11 @@ func parseOps(c console, flags *flag.FlagSet, verb opsVerb, args []string, call 
 		}
 		call.words, args = append(call.words, flags.Arg(0)), flags.Args()[1:]
 	}
-	if want := strings.Fields(verb.words); len(call.words) != len(want) {
+	want, several := strings.Fields(verb.words), strings.HasSuffix(verb.words, "…")
+	if call.file != "" && !several {
+		want = nil // the file has them
+	}
+	if few, many := len(call.words) < len(want) && call.file == "", len(call.words) > len(want) && !several; few || many {
 		return &usageError{fmt.Sprintf("%s: %d words, want %s; see %s -help", flags.Name(), len(call.words), cmp.Or(verb.words, "none"), flags.Name())}
 	}
 	if flags.Lookup("why") != nil {
@@ -213,7 +243,7 @@ func parseOps(c console, flags *flag.FlagSet, verb opsVerb, args []string, call 
 			}
 		}
 	}
-	if flags.Lookup("from") != nil && (call.partition == "" || call.from == "") {
+	if flags.Lookup("partition") != nil && (call.partition == "" || call.from == "") {
 		return &usageError{flags.Name() + ": -partition and -from are required"}
 	}
 	if flags.Lookup("max") != nil && call.max < 1 {

@@ -19,11 +19,15 @@ import (
 )
 
 func listTransactions(ctx context.Context, c *opsCall) error {
+	nothing := "no transaction passes the filter"
+	if len(c.filter) == 0 {
+		nothing = "no transaction is Stuck"
+	}
 	return listed(ctx, c, func(ctx context.Context, at *ops.Client, next string) (ops.Page[operate.Summary], error) {
-		return at.Transactions(ctx, c.state, next)
+		return at.Transactions(ctx, c.filter, next)
 	}, func(a, b operate.Summary) int {
 		return cmp.Or(a.ChangedAt.Compare(b.ChangedAt.Time), strings.Compare(a.ID, b.ID))
-	}, ops.WriteTransactions, "no transaction is "+c.state)
+	}, ops.WriteTransactions, func(s operate.Summary) string { return s.ID }, nothing)
 }
 
 func showTransaction(ctx context.Context, c *opsCall) error {
@@ -37,27 +41,12 @@ func showTransaction(ctx context.Context, c *opsCall) error {
 	return ops.WriteStory(c.out, story, opsCommand)
 }
 
-func transactionAct(act func(*ops.Client, context.Context, string, operate.Actor) (operate.Acted, error)) func(context.Context, *opsCall) error {
-	return func(ctx context.Context, c *opsCall) error {
-		acted, err := ops.Where(ctx, c.apps, c.words[0], func(at *ops.Client) (operate.Acted, error) {
-			return act(at, ctx, c.words[0], operate.Actor{By: c.by, Why: c.why})
-		})
-		switch {
-		case err != nil:
-			return err
-		case c.asJSON:
-			return writeLines(c, []operate.Acted{acted})
-		}
-		return ops.WriteActed(c.out, acted, opsCommand)
-	}
-}
-
 func listEntries(ctx context.Context, c *opsCall) error {
 	return listed(ctx, c, func(ctx context.Context, at *ops.Client, next string) (ops.Page[quarantine.Entry], error) {
 		return at.Entries(ctx, c.source, c.reason, c.state, next)
 	}, func(a, b quarantine.Entry) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
-	}, ops.WriteEntries, "nothing is in quarantine")
+	}, ops.WriteEntries, func(e quarantine.Entry) string { return e.Source + "/" + e.ID }, "nothing is in quarantine")
 }
 
 func showEntry(ctx context.Context, c *opsCall) error {
@@ -73,23 +62,6 @@ func showEntry(ctx context.Context, c *opsCall) error {
 		return writeLines(c, []quarantine.Entry{entry})
 	}
 	return ops.WriteEntry(c.out, entry, opsCommand)
-}
-
-func entryAct(kind quarantine.ActKind) func(context.Context, *opsCall) error {
-	return func(ctx context.Context, c *opsCall) error {
-		at, err := c.apps.At(ctx, c.only)
-		if err != nil {
-			return err
-		}
-		acted, err := at.Act(ctx, c.words[0], c.words[1], kind, operate.Actor{By: c.by, Why: c.why})
-		if err != nil {
-			return err
-		}
-		if c.asJSON {
-			return writeLines(c, []operate.EntryActed{acted})
-		}
-		return ops.WriteEntryActed(c.out, acted)
-	}
 }
 
 func showStatus(ctx context.Context, c *opsCall) error {
@@ -157,7 +129,7 @@ func replay(ctx context.Context, c *opsCall) error {
 // listed writes what the shards list, as one list with the least by order first if there are
 // several of them. The error names those that are missing from it.
 func listed[T any](ctx context.Context, c *opsCall, page func(ctx context.Context, at *ops.Client, next string) (ops.Page[T], error),
-	order func(a, b T) int, write func(io.Writer, []ops.Of[T]) error, nothing string,
+	order func(a, b T) int, write func(io.Writer, []ops.Of[T]) error, id func(T) string, nothing string,
 ) error {
 	var more atomic.Bool
 	list, missing := ops.Each(ctx, c.apps, c.only, func(ctx context.Context, at *ops.Client) ([]T, error) {
@@ -175,7 +147,15 @@ func listed[T any](ctx context.Context, c *opsCall, page func(ctx context.Contex
 	}
 	further := more.Load() || len(list) > c.max
 	list = list[:min(len(list), c.max)]
-	if c.asJSON {
+	switch {
+	case c.asIDs:
+		text := ""
+		for _, one := range list {
+			text += id(one.One) + "\n"
+		}
+		_, err := io.WriteString(c.out, text)
+		return cmp.Or(err, missing)
+	case c.asJSON:
 		return cmp.Or(writeLines(c, list), missing)
 	}
 	if len(list) == 0 {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -75,9 +76,12 @@ type Page[T any] struct {
 	Continuation string `json:"continuation"`
 }
 
-// Transactions returns a page of the transactions in a state.
-func (c *Client) Transactions(ctx context.Context, state, continuation string) (p Page[operate.Summary], err error) {
-	return p, c.get(ctx, &p, query("state", state, "continuation", continuation), "transactions")
+// Transactions returns a page of the transactions that pass a filter, or that a search
+// finds: the parameters of the list.
+func (c *Client) Transactions(ctx context.Context, filter url.Values, continuation string) (p Page[operate.Summary], err error) {
+	parameters := query("continuation", continuation)
+	maps.Copy(parameters, filter)
+	return p, c.get(ctx, &p, parameters, "transactions")
 }
 
 // Story returns all that is known of a transaction.
@@ -93,6 +97,21 @@ func (c *Client) Retry(ctx context.Context, id string, a operate.Actor) (acted o
 // GiveUp ends a Stuck transaction.
 func (c *Client) GiveUp(ctx context.Context, id string, a operate.Actor) (acted operate.Acted, err error) {
 	return acted, c.post(ctx, &acted, map[string]string{"by": a.By, "note": a.Why}, "transactions", id, operate.ActGiveUp)
+}
+
+// Wake has an open transaction that waits go on now.
+func (c *Client) Wake(ctx context.Context, id string, a operate.Actor) (acted operate.Acted, err error) {
+	return acted, c.post(ctx, &acted, map[string]string{"by": a.By, "why": a.Why}, "transactions", id, operate.ActWake)
+}
+
+// Acts acts on several, and returns what has become of each, in their order.
+func (c *Client) Acts(ctx context.Context, a operate.Acts) ([]operate.Result, error) {
+	var p Page[operate.Result]
+	err := c.post(ctx, &p, map[string]any{"act": a.Act, "ids": a.IDs, "by": a.By.By, "why": a.By.Why}, "acts")
+	if err == nil && len(p.Items) != len(a.IDs) {
+		err = fmt.Errorf("the app answered for %d of %d", len(p.Items), len(a.IDs))
+	}
+	return p.Items, err
 }
 
 // Entries returns a page of the quarantine. Empty arguments select everything.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestClientAsksOperations(t *testing.T) {
 	ada := operate.Actor{By: "ada", Why: "fixed"}
 	ctx := t.Context()
 	for _, ask := range []func() error{
-		func() error { _, err := c.Transactions(ctx, "Stuck", `{"a":"b&c"}`); return err },
+		func() error { _, err := c.Transactions(ctx, url.Values{"state": {"Stuck"}}, `{"a":"b&c"}`); return err },
 		func() error { _, err := c.Story(ctx, "t/1?"); return err },
 		func() error { _, err := c.Retry(ctx, "t-1", ada); return err },
 		func() error { _, err := c.GiveUp(ctx, "t-1", ada); return err },

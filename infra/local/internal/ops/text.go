@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -57,14 +58,31 @@ func table(w io.Writer, rows [][]string) error {
 
 // WriteTransactions writes a list of transactions for people.
 func WriteTransactions(w io.Writer, list []Of[operate.Summary]) error {
-	return table(w, sharded([]string{"ID", "STATE", "SINCE", "ACCEPTED", "WAKE", "CAUSE", "REASON"}, list, func(s operate.Summary) []string {
-		wake := moment(s.WakeAt.Time)
-		if s.Overdue {
-			wake += " overdue"
+	head := []string{"ID", "STATE", "SINCE", "STEP", "ATTEMPTS", "NEXT WAKE", "CAUSE", "UNUSUAL", "LAST ERROR OR REASON"}
+	return table(w, sharded(head, list, func(s operate.Summary) []string {
+		var unusual []string
+		for _, trouble := range s.Unusual {
+			unusual = append(unusual, string(trouble))
 		}
-		return []string{cell(s.ID), cell(string(s.State)), moment(s.ChangedAt.Time), moment(s.AcceptedAt.Time),
-			wake, cell(string(s.Cause)), cell(s.Reason)}
+		return []string{cell(s.ID), cell(string(s.State)), moment(s.Since.Time), cell(s.Step), fmt.Sprint(s.Attempts), moment(s.WakeAt.Time),
+			cell(string(s.Cause)), cell(strings.Join(unusual, " ")), cell(cmp.Or(s.LastError, s.Reason))}
 	}))
+}
+
+// WriteResults writes what has become of several by an act.
+func WriteResults(w io.Writer, results []operate.Result) error {
+	rows := [][]string{{"ID", "DONE", "STATE", "RESULT"}}
+	for _, r := range results {
+		done := "no"
+		switch {
+		case r.Repeated:
+			done = "before"
+		case r.Done:
+			done = "yes"
+		}
+		rows = append(rows, []string{cell(r.ID), done, cell(r.State), cell(r.Result)})
+	}
+	return table(w, rows)
 }
 
 // WriteEntries writes a list of the quarantine for people.

@@ -143,8 +143,9 @@ next:
 func TestWriteLists(t *testing.T) {
 	var b strings.Builder
 	err := WriteTransactions(&b, of(0, []operate.Summary{
-		{ID: "t-1", State: workflow.Stuck, ChangedAt: at(0), AcceptedAt: at(-1000), Cause: workflow.CauseFailed, Reason: strings.Repeat("ö", 100)},
-		{ID: "t-2", State: workflow.Stuck, WakeAt: at(1), Overdue: true, Reason: "two\nlines\tof \x1b]0;text"},
+		{ID: "t-1", State: workflow.Stuck, Since: at(0), Cause: workflow.CauseFailed, Reason: strings.Repeat("ö", 100)},
+		{ID: "t-2", State: workflow.Running, WakeAt: at(1), Step: "drone", Attempts: 3, Unusual: []operate.Trouble{operate.Failing, operate.Overdue},
+			LastError: "503 two\nlines\tof \x1b]0;text", Reason: "another"},
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -156,12 +157,22 @@ func TestWriteLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `ID   STATE  SINCE                 ACCEPTED              WAKE                          CAUSE   REASON
-t-1  Stuck  2026-05-04 12:00:00Z  2026-05-04 11:59:59Z  -                             failed  ` + strings.Repeat("ö", maxCell-1) + `…
-t-2  Stuck  -                     -                     2026-05-04 12:00:00Z overdue  -       two lines of ]0;text
+	err = WriteResults(&b, []operate.Result{
+		{ID: "t-1", Done: true, State: "Compensating"}, {ID: "t-2", Done: true, Repeated: true, State: "Running"}, {ID: "t-3", Result: "nothing is known of it"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `ID   STATE    SINCE                 STEP   ATTEMPTS  NEXT WAKE             CAUSE   UNUSUAL          LAST ERROR OR REASON
+t-1  Stuck    2026-05-04 12:00:00Z  -      0         -                     failed  -                ` + strings.Repeat("ö", maxCell-1) + `…
+t-2  Running  -                     drone  3         2026-05-04 12:00:00Z  -       failing overdue  503 two lines of ]0;text
 SOURCE  ID        STATE    SINCE                 REASON      TRANSACTION  DETAIL
 hub.3   hub.3.17  Kept     2026-05-04 12:00:00Z  Unreadable  -            not JSON
 q       q.1       Dropped  -                     Expired     t-1          -
+ID   DONE    STATE         RESULT
+t-1  yes     Compensating  -
+t-2  before  Running       -
+t-3  no      -             nothing is known of it
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
