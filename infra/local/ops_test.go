@@ -69,7 +69,7 @@ func TestOpsHelp(t *testing.T) {
 		if exit != exitOK || !strings.Contains(out, "usage: go run ./infra/local ops "+v.name) || strings.Contains(out, "-url") != app || strings.Contains(out, "-json") != app {
 			t.Errorf("%s: exit %d, %s", v.name, exit, out)
 		}
-		if acts := app && v.name != "list" && v.name != "show" && v.name != "quarantine" && v.name != "quarantine show" && v.name != "partitions" && v.name != "replay" && v.name != "shards"; acts != strings.Contains(out, "-why") {
+		if acts := app && v.name != "status" && v.name != "list" && v.name != "show" && v.name != "quarantine" && v.name != "quarantine show" && v.name != "partitions" && v.name != "replay" && v.name != "shards"; acts != strings.Contains(out, "-why") {
 			t.Errorf("%s: %s", v.name, out)
 		}
 		if exit, out, _ := opsRun(t, "-help"); exit != exitOK || !strings.Contains(out, strings.TrimSpace(v.name+" "+v.words)+" ") {
