@@ -4,7 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/url"
 	"strconv"
+	"strings"
 )
 
 // taken are the variables that a stamp has from the environment of its front, and
@@ -76,7 +78,7 @@ func (h *hook) shard() error {
 	if err != nil {
 		return err
 	}
-	values, err := h.env.need(envShard, envEventHubs, envCosmosDB, envWorkflowURL)
+	values, err := h.env.need(envShard, envEventHubs, envCosmosDB, envWorkflowURL, envSubscription, envResourceGroup)
 	if err != nil {
 		return err
 	}
@@ -85,14 +87,16 @@ func (h *hook) shard() error {
 		return err
 	}
 	to := ""
-	if url := h.env(envFrontURL); url != "" {
-		to = " -url " + url
+	if front := h.env(envFrontURL); front != "" {
+		to = " -url " + front
 	}
 	if audience := h.env(envWorkflowAudience); audience != "" {
 		to += " -audience " + audience
 	}
+	namespace, _, _ := strings.Cut(values[envEventHubs], ".")
 	return h.say(`after azd deploy workflow, this adds it to the map, as shard %s:
   go run ./infra/local ops shards add %s%s -hub %s -database %s -eventhubs %s -cosmosdb %s -app %s -why "..."
-docs/scale.md says how it gets requests then`, values[envShard], environment, to, file["EVENTHUB_NAME"], file["COSMOSDB_DATABASE"],
-		values[envEventHubs], values[envCosmosDB], values[envWorkflowURL])
+docs/scale.md says how it gets requests then. To close it one day, its hub is
+  -hub %s/providers/Microsoft.EventHub/namespaces/%s/eventhubs/%s`, values[envShard], environment, to, file["EVENTHUB_NAME"], file["COSMOSDB_DATABASE"],
+		values[envEventHubs], values[envCosmosDB], values[envWorkflowURL], groupPath(values), url.PathEscape(namespace), url.PathEscape(file["EVENTHUB_NAME"]))
 }

@@ -102,7 +102,8 @@ func provisioned() map[string]string {
 func TestAStampSaysHowItIsAdded(t *testing.T) {
 	newWorld(t, provisioned(), nil).mustSay(t, exitOK, []string{"shard"}, "as shard 2:\n",
 		"go run ./infra/local ops shards add two -url https://front.example.com -audience api://client-w -hub requests -database fabrikam "+
-			"-eventhubs ns-hubs.servicebus.windows.net -cosmosdb https://account.documents.azure.com:443/ -app https://two.example.com -why ")
+			"-eventhubs ns-hubs.servicebus.windows.net -cosmosdb https://account.documents.azure.com:443/ -app https://two.example.com -why ",
+		"-hub /subscriptions/sub/resourceGroups/rg-dev/providers/Microsoft.EventHub/namespaces/ns-hubs/eventhubs/requests\n")
 	whole := newWorld(t, deployed(), nil)
 	whole.mustSay(t, exitOK, []string{"shard"})
 	if whole.said.Len() > 0 {
