@@ -49,9 +49,9 @@ test('an operator sees what goes on, finds what is Stuck, retries it, and sees i
 
   // The list follows by itself.
   await page.getByRole('link', { name: 'Transactions' }).click()
-  await page.getByLabel('State').selectOption('open')
+  await page.locator('#filter').getByLabel('State').selectOption('open')
   await page.getByRole('button', { name: 'Show' }).click()
-  await page.getByLabel('State').selectOption('Stuck')
+  await page.locator('#filter').getByLabel('State').selectOption('Stuck')
   await page.getByRole('button', { name: 'Show' }).click()
   await page.getByRole('link', { name: 'heavy-1' }).waitFor()
   await accessible(page)

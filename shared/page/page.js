@@ -330,7 +330,8 @@ function renderNow(s) {
     { title: 'Quarantine', level: level(false, survey.quarantine.count > 0), lines: [`to decide ${many(survey.quarantine)}`] },
     { title: 'Notices', level: level(false, survey.overdue.count > 0), lines: [`to deliver ${many(survey.notices)}`, `wakes overdue ${many(survey.overdue)}`] },
   ]))
-  const points = (values) => (values ?? []).map((value, i) => ({ at: new Date(history.from).getTime() + i * 60000, value }))
+  const begun = new Date(history.from ?? 0).getTime() || 0
+  const points = (values) => (values ?? []).map((value, i) => ({ at: begun + i * 60000, value }))
   show(byID('pictures'), curve(byID('pictures'), 'Backlog', points(history.backlog), (n) => Math.round(n).toLocaleString()),
     curve(byID('pictures'), 'Latency', points(history.latency).filter((p) => p.value > 0), (n) => age(n * 1000)))
   const toState = (state) => el('a', { href: '#/transactions?state=' + encodeURIComponent(state) }, state)
@@ -342,8 +343,8 @@ function renderNow(s) {
       return [f.step, f.backend, f.inFlight, rate(f.perSecond), rate(f.failedPerSecond), f.error ?? '', open ? `open for ${since(open.since)}, in ${open.instances} instances` : '']
     })),
     table('Queues', ['Queue', 'Active', 'Scheduled', 'Dead'], queues.map((q) => [q.queue, q.active, q.scheduled, q.dead])),
-    table('Partitions of the hub', ['Partition', 'Lag', 'Oldest unread', 'Reader last seen'],
-      partitions.map((p) => [p.partition, p.lag, since(p.oldestUnreadAt), p.renewedAt ? since(p.renewedAt) + ' ago' : 'nobody reads'])))
+    table('Partitions of the hub', ['Partition', 'Lag', 'Oldest unread', 'Reader last seen, before the count'],
+      partitions.map((p) => [p.partition, p.lag, since(p.oldestUnreadAt), p.renewedAt ? age(new Date(survey.at) - new Date(p.renewedAt)) + ' before' : 'nobody reads'])))
 }
 
 const listed = (s) => [toTransaction(s.id), s.state, s.cause ?? '', (s.unusual ?? []).join(', '), moment(s.since ?? s.changedAt), s.step ?? '',
@@ -370,11 +371,11 @@ function renderStory(story, view) {
   show(byID('transaction-title'), 'Transaction ' + t.id)
   show(byID('story'),
     facts([['State', t.state], ['Cause', t.cause], ['Reason', t.reason], ['Accepted', moment(t.acceptedAt)], ['Started', moment(t.startedAt)],
-      ['Ended', moment(t.endedAt)], ['Next wake', moment(t.wakeAt)], ['Caller', t.caller]]),
+      ['Ended', moment(t.endedAt)], ['Next wake', moment(t.wakeAt)], ['Caller', t.caller], ['Trace', story.traceId]]),
     table('What comes next', ['When', 'What'], story.next.map((n) => [moment(n.at), n.what])),
     table('What is left', ['Step', 'Effect', 'Call that removes it', 'Attempts', 'Last error'],
       story.remaining.map((r) => [r.step, r.effect, r.method ? `${r.method} ${r.backend} ${r.path}` : '', r.attempts, r.error?.message ?? ''])))
-  const names = { retry: 'Retry', giveup: 'Give up' }
+  const names = { retry: 'Retry', giveup: 'Give up', wake: 'Wake now' }
   byID('act').hidden = story.acts.length === 0
   show(byID('acts'), story.acts.map((act) => el('button', { type: 'submit', value: act }, names[act] ?? act)))
   byID('act').dataset.id = view.id
@@ -384,8 +385,8 @@ function renderStory(story, view) {
       (s.undoError ?? s.error)?.message ?? ''])),
     table('Operations', ['Operation', 'State', 'Reason', 'Accepted', 'Ended', 'Id'],
       t.operations.map((o) => [o.kind, o.state, o.reason ?? '', moment(o.acceptedAt), moment(o.endedAt), o.id])),
-    table('History', ['When', 'What', 'State', 'Who', 'Reason'],
-      (t.history ?? []).map((h) => [moment(h.at), h.event, h.state, h.by ?? '', h.reason ?? ''])),
+    table('What has happened', ['When', 'About', 'What', 'Who'],
+      story.timeline.map((e) => [moment(e.at), e.step ? `${e.kind} ${e.step}` : e.kind, e.what, e.by ?? ''])),
     table('In the quarantine', ['When', 'Source', 'Reason', 'Detail', 'State'],
       story.quarantine.map((q) => [moment(q.at), q.source, q.reason, q.detail ?? '', q.state])))
 }
