@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -60,7 +61,8 @@ func showShards(ctx context.Context, c *opsCall) error {
 	case c.asJSON:
 		return writeLines(c, []operate.ShardsView{v})
 	}
-	return ops.WriteShards(c.out, v)
+	told, missing := statuses(ctx, c)
+	return cmp.Or(ops.WriteShards(c.out, v, told), missing)
 }
 
 // shardAct makes a change of what its words and flags say.

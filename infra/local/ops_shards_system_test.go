@@ -42,6 +42,10 @@ func TestOpsOfShards(t *testing.T) {
 	if out := s.ops(exitOK, "partitions"); !strings.Contains(out, "\n1      relay  0") || !strings.Contains(out, "\n2      relay  0") {
 		t.Errorf("partitions\n%s", out)
 	}
+	shown := s.await([]string{"shard-2"}, "shards")
+	if !regexp.MustCompile(`(?m)\ASHARD +NAME +STATE +WEIGHT +PINS +OPEN +STUCK +BACKLOG +ENDS/S .*\n1 +first +closing +100 +0 .*\n2 +shard-2 +open +100 +0 .*\nversion 4, read .* up to 10 s old`).MatchString(shown) {
+		t.Errorf("shards\n%s", shown)
+	}
 	// What isn't there, or is another's, doesn't come into the map.
 	for _, c := range []struct{ args, want string }{
 		{"add third -hub nowhere -database fabrikam-2x", `409.*shard 3 \(third\) can't be used; its hub.*nowhere.*; its database.*fabrikam-2x`},

@@ -64,11 +64,16 @@ func showEntry(ctx context.Context, c *opsCall) error {
 	return ops.WriteEntry(c.out, entry, opsCommand)
 }
 
-func showStatus(ctx context.Context, c *opsCall) error {
-	list, missing := ops.Each(ctx, c.apps, c.only, func(ctx context.Context, at *ops.Client) ([]operate.Status, error) {
+// statuses are those of all shards, or of the one that is meant.
+func statuses(ctx context.Context, c *opsCall) ([]ops.Of[operate.Status], error) {
+	return ops.Each(ctx, c.apps, c.only, func(ctx context.Context, at *ops.Client) ([]operate.Status, error) {
 		s, err := at.Status(ctx)
 		return []operate.Status{s}, err
 	})
+}
+
+func showStatus(ctx context.Context, c *opsCall) error {
+	list, missing := statuses(ctx, c)
 	if list == nil {
 		return missing
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/shard"
+	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
 // Shards returns the map of the shards.
@@ -32,17 +33,22 @@ func (c *Client) ChangeShards(ctx context.Context, change shard.Change, a operat
 	return done, c.do(ctx, http.MethodPost, c.url(nil, []string{"shards"}), body, &done)
 }
 
-// WriteShards writes the map for people.
-func WriteShards(w io.Writer, v operate.ShardsView) error {
+// WriteShards writes the map for people, with what the shards' apps tell of them.
+func WriteShards(w io.Writer, v operate.ShardsView, told []Of[operate.Status]) error {
 	pins := map[shard.Number]int{}
 	for _, n := range v.Map.Pins {
 		pins[n]++
 	}
-	rows := [][]string{{"SHARD", "NAME", "STATE", "WEIGHT", "PINS", "HUB", "DATABASE", "APP"}}
+	of := map[shard.Number]operate.Status{}
+	for _, one := range told {
+		of[one.Shard.OrFirst()] = one.One
+	}
+	rows := [][]string{{"SHARD", "NAME", "STATE", "WEIGHT", "PINS", "OPEN", "STUCK", "BACKLOG", "ENDS/S", "HUB", "DATABASE", "APP"}}
 	for _, s := range v.Map.Shards {
 		e := s.Endpoints
-		rows = append(rows, []string{strconv.Itoa(int(s.Number)), cell(s.Name), cell(stateOf(s, v)), strconv.Itoa(s.Weight), strconv.Itoa(pins[s.Number]),
-			cell(placeOf(e.EventHubs, e.Hub)), cell(placeOf(e.CosmosDB, e.Database)), cell(e.App)})
+		row := []string{strconv.Itoa(int(s.Number)), cell(s.Name), cell(stateOf(s, v)), strconv.Itoa(s.Weight), strconv.Itoa(pins[s.Number])}
+		row = append(row, figures(of[s.Number])...)
+		rows = append(rows, append(row, cell(placeOf(e.EventHubs, e.Hub)), cell(placeOf(e.CosmosDB, e.Database)), cell(e.App)))
 	}
 	if err := table(w, rows); err != nil {
 		return err
@@ -55,6 +61,38 @@ func WriteShards(w io.Writer, v operate.ShardsView) error {
 	last := v.Map.History[len(v.Map.History)-1]
 	_, err = fmt.Fprintf(w, "last change %s by %s: %s (%s)\n", moment(last.At), line(last.By), line(last.Change), line(last.Why))
 	return err
+}
+
+// figures are how many transactions of a shard are open and Stuck, how many events and messages
+// wait, and the rate of the ends; a dash for what nobody has told.
+func figures(s operate.Status) []string {
+	if s.At.IsZero() {
+		return []string{"-", "-", "-", "-"}
+	}
+	ends := 0.0
+	for _, rate := range s.Ends {
+		ends += rate
+	}
+	if s.Survey.At.IsZero() {
+		return []string{"-", "-", "-", rate(ends)}
+	}
+	var open operate.Count
+	for state, n := range s.Survey.States {
+		if state != workflow.Stuck {
+			open.Count += n.Count
+			open.More = open.More || n.More
+		}
+	}
+	backlog := int64(0)
+	for _, p := range s.Survey.Partitions {
+		backlog += p.Lag
+	}
+	for _, q := range s.Survey.Queues {
+		backlog += q.Active + q.Scheduled + q.Dead
+	}
+	stuck := s.Survey.States[workflow.Stuck]
+	stuck.OldestAt = time.Time{}
+	return []string{count(open, ""), count(stuck, ""), strconv.FormatInt(backlog, 10), rate(ends)}
 }
 
 // stateOf is the state of a shard, with when a closed one can be removed: when the last of what
