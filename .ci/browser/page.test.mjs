@@ -76,6 +76,7 @@ test('an operator sees what goes on, finds what is Stuck, retries it, and sees i
   await page.getByRole('button', { name: 'Retry' }).click()
   await page.getByRole('status').filter({ hasText: 'heavy-1' }).waitFor()
   await story.getByText('Compensated').first().waitFor()
+  assert.equal(await page.locator('#act').isVisible(), false)
   assert.match(await story.innerText(), /ada/)
   assert.match(await story.innerText(), /the packages are repaired/)
 })
