@@ -32,6 +32,30 @@ var operators = []mutant.Mutant{
 		Name: "caller-without-index", Breaks: "Lists of a caller read everything.",
 		File:   "shared/cosmosdb/spec.go",
 		Before: `{"caller", "outbox.at"`, After: `{"outbox.at"`,
-		Tests: in("./infra", "./infra/local/internal/contract"),
+		Tests: in("./infra"), Run: "^TestIndexesAreThoseOfTheQueries$",
+	},
+	{
+		Name: "wake-under-lease", Breaks: "An operator's wake changes what a runner holds.",
+		File:   "shared/operate/transactions.go",
+		Before: "if p.Lease.Live(now) {", After: "if p.Lease.Live(now.Add(100 * time.Hour)) {",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "wake-is-no-repeat", Breaks: "A repeated wake is a new one, and on record once more.",
+		File:   "shared/operate/transactions.go",
+		Before: "!p.Rests() && (!onRecord || p.WakeAt.After(now))", After: "!p.Rests()",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "one-id-twice", Breaks: "Acts take one id twice.",
+		File:   "shared/operate/acts.go",
+		Before: "case twice:", After: "case twice && at < 0:",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "hastened-undo-is-young", Breaks: "An undo that an operator hastens counts as begun then, and alerts nobody.",
+		File:   "shared/workflow/history.go",
+		Before: " && e.Transition != TransitionHasten", After: "",
+		Tests: in("./shared/workflow"),
 	},
 }
