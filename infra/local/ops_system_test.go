@@ -35,11 +35,12 @@ type served struct {
 	system  *system.System
 	url     string
 	refuses atomic.Bool
+	faults  *fault.Injector
 }
 
 func serveForOps(t *testing.T, shards int) *served {
 	t.Helper()
-	s := &served{t: t}
+	s := &served{t: t, faults: fault.New()}
 	// The packages, behind a proxy that finds the app once it is served.
 	packages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete && s.refuses.Load() {
@@ -54,7 +55,7 @@ func serveForOps(t *testing.T, shards int) *served {
 	started, err := system.Start(t.Context(), system.Config{
 		App: app, Addresses: system.Addresses{HTTP: "127.0.0.1:0", AMQP: "127.0.0.1:0", Cosmos: "127.0.0.1:0"}, Shards: shards, Mapped: shards,
 		Settings: map[string]string{"BACKEND_PACKAGE_URL": packages.URL, "FLIGHT_TIME_SCALE": "0.001"},
-		Faults:   fault.New(), Admin: "127.0.0.1:0",
+		Faults:   s.faults, Admin: "127.0.0.1:0",
 		Logger: slog.New(slog.DiscardHandler), HandlerLog: func(string, bool) {}, Notice: func(string) {},
 	})
 	if err != nil {

@@ -117,8 +117,12 @@ func TestUnusual(t *testing.T) {
 		})
 	}
 	w := newWorld(t)
-	if got := keys(w.status(time.Second)); got != "survey.old" {
+	if got := keys(w.status(time.Second)); got != "survey.none" {
 		t.Errorf("without a survey: %q", got)
+	}
+	w.survey(operate.Survey{})
+	if got := keys(w.status(3*time.Minute + time.Second)); got != "survey.old" {
+		t.Errorf("with an old survey: %q", got)
 	}
 }
 

@@ -37,7 +37,8 @@ func unusual(s *Status, steps []workflow.Step) []Unusual {
 			fmt.Sprintf("Mend %s: transactions go on by themselves once it answers.", b.Backend))
 	}
 	for _, f := range s.Steps {
-		if f.FailedPerSecond > failingShare*f.PerSecond {
+		known := slices.ContainsFunc(s.Breakers, func(b Breaker) bool { return b.Backend == f.Backend })
+		if !known && f.FailedPerSecond > failingShare*f.PerSecond {
 			add(false, "step."+f.Step, "breaker-open", time.Time{},
 				fmt.Sprintf("%.0f %% of the calls of step %s to %s fail (%s), and are repeated.", 100*f.FailedPerSecond/f.PerSecond, f.Step, f.Backend, f.Error),
 				fmt.Sprintf("Look at %s and its log; ops show tells the error of one transaction.", f.Backend))
@@ -71,7 +72,11 @@ func unusual(s *Status, steps []workflow.Step) []Unusual {
 func surveyed(s *Status, add func(urgent bool, key, about string, since time.Time, says, do string)) {
 	v := s.Survey
 	old := func(at time.Time, limit time.Duration) bool { return !at.IsZero() && s.At.Sub(at) > limit }
-	if v.At.IsZero() || old(v.At, surveyOutdated) {
+	switch {
+	case v.At.IsZero():
+		add(false, "survey.none", "failing-functions", v.At, "Sweep has not looked yet: there are no counts here.",
+			"Wait for a minute after the first start; then look whether the function Sweep runs.")
+	case old(v.At, surveyOutdated):
 		add(true, "survey.old", "failing-functions", v.At, "Sweep has not looked for minutes: overdue transactions are not woken, and the counts here are old.",
 			"Look whether the function Sweep runs and why it fails.")
 	}

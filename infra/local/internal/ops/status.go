@@ -29,7 +29,7 @@ func WriteStatus(w io.Writer, list []Of[operate.Status]) error {
 func statusText(s operate.Status) string {
 	var out strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	say("%s, told by %d instances", moment(s.At), len(s.Instances))
+	say("%s, instances: %d", moment(s.At), len(s.Instances))
 	if len(s.Unusual) == 0 {
 		say("all is well")
 	}
