@@ -47,7 +47,9 @@ func TestShardAway(t *testing.T) {
 	}
 	database := r.AppSettings().Database
 	away(system.InShard(database, 2))
-	r.want(http.StatusServiceUnavailable, http.MethodGet, requests+"/"+ids[2], "")
+	if a := r.want(http.StatusServiceUnavailable, http.MethodGet, requests+"/"+ids[2], ""); a.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
 	r.want(http.StatusOK, http.MethodGet, requests+"/"+ids[1], "")
 	for range 10 {
 		post()
