@@ -164,7 +164,7 @@ func TestWriterOfARefusingHub(t *testing.T) {
 // Ensure that ids of an older key lead to their shard while that key is known, and that without
 // it their documents are still found, and nothing else is done for them.
 func TestRotationOfTheKeyOfIDs(t *testing.T) {
-	s, f := two(t)
+	s, _ := two(t)
 	ctx, ok := t.Context(), accepted(t)
 	keys := make([]shard.IDKey, 2)
 	for i := range keys {
@@ -177,7 +177,7 @@ func TestRotationOfTheKeyOfIDs(t *testing.T) {
 		s.mint = shard.NewMinter(keys, func() time.Time { return s.now }, rand.Reader)
 		return s.front()
 	}
-	f = with(keys[0])
+	f := with(keys[0])
 	ran, waits := ok(f.Post(ctx, input(`{"a":1}`), "")).TransactionID, ok(f.Post(ctx, input(`{"a":1}`), "")).TransactionID
 	s.store(2, ran)
 	f = with(keys[1], keys[0])
