@@ -254,7 +254,7 @@ func TestOpsOfTheQuarantine(t *testing.T) {
 		t.Errorf("redrive: %s", out)
 	}
 	shown := s.await([]string{"transaction third is Completed"}, "show", "third")
-	for _, want := range []string{dead.ID + " was put into quarantine (MaxDeliveryCountExceeded)", "redrive of " + dead.ID + ": its message was lost [by ada]", "its client can cancel or reschedule it"} {
+	for _, want := range []string{dead.ID + " was put into quarantine (MaxDeliveryCountExceeded)", "redrive of " + dead.ID + ": its message was lost: operation operation-1 was put on record of transaction third", "[by ada]", "its client can cancel or reschedule it"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in\n%s", want, shown)
 		}
