@@ -58,7 +58,7 @@ var signBounds = []struct {
 	{Lost, 10, ""},
 	{Moves, 12, ""},
 	{Pinned, 60, ""},
-	{Moved, 30, ""},
+	{Moved, 5, ""},
 	{OldMap, 0.5, fault.CosmosMap},
 }
 
@@ -85,6 +85,7 @@ const (
 	boundCompleted = "completed"
 	boundKills     = "kills of the tree"
 	boundCrashes   = "crash points"
+	boundClosed    = "shards closed for good" // of those with more than two
 )
 
 // bounds are those of a run with so many crash points, without what was seen.

@@ -65,7 +65,7 @@ func (c Config) planMoves() []move {
 				Endpoints: shard.Endpoints{Hub: system.InShard(eventHub, n), Database: system.InShard(database, n)},
 			}}, move{part(addedPart), shard.Change{Act: shard.ActPin, Caller: issuer.CallerID(callerOf(0)), Shard: last}})
 		}
-		if !closing && c.Shards > 2 && at >= part(closedPart) {
+		if !closing && c.closes() && at >= part(closedPart) {
 			closing, open = true, slices.DeleteFunc(open, func(n int) bool { return n == closed })
 			all = append(all, move{part(closedPart), shard.Change{Act: shard.ActClose, Shard: closed}})
 		}

@@ -82,6 +82,11 @@ func (r *run) judge(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	r.fill(report, snapshot)
+	if report.Settled && r.c.closes() {
+		if err := r.closeForGood(ctx, report, entries); err != nil {
+			return nil, err
+		}
+	}
 	return report, nil
 }
 

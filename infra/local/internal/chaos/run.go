@@ -11,7 +11,7 @@
 // Reading order: config.go, run.go (one run), plan.go and stories.go (what is
 // sent), load.go and question.go (the clients), ledger.go (what they know),
 // poison.go, receiver.go (who is told), package tree (the processes), faults.go,
-// bursts.go, shards.go, moves.go, effects.go and crash.go (what is broken), signs.go and bounds.go (what must be
+// bursts.go, shards.go, moves.go, closing.go, effects.go and crash.go (what is broken), signs.go and bounds.go (what must be
 // seen of it), steer.go (towards that), storm.go (all that at once), settle.go,
 // ends.go and prove.go (the judgement), report.go; meanwhile.go (what the trial has
 // besides).
