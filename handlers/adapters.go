@@ -110,14 +110,7 @@ func (a *adapters) openServiceBus(s settings.Settings, identities *auth.Identiti
 	if err != nil {
 		return err
 	}
-	a.queues = func(ctx context.Context) ([]operate.QueueCount, error) {
-		counts, err := manager.Queues(ctx, s.Queues()...)
-		out := make([]operate.QueueCount, len(counts))
-		for i, c := range counts {
-			out[i] = operate.QueueCount(c)
-		}
-		return out, err
-	}
+	a.queues = func(ctx context.Context) ([]operate.QueueCount, error) { return manager.Queues(ctx, s.Queues()...) }
 	a.check("serviceBus", func(ctx context.Context) error { return messaging.ReachQueues(ctx, c, s.Queues()...) })
 	return nil
 }

@@ -29,9 +29,11 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/relay"
 )
 
+// begun is when the tests began.
+var begun = time.Now()
+
 // served is a running system whose packages can be made to refuse their undo.
 type served struct {
-	begun   time.Time
 	t       *testing.T
 	system  *system.System
 	url     string
@@ -41,7 +43,7 @@ type served struct {
 
 func serveForOps(t *testing.T, shards int) *served {
 	t.Helper()
-	s := &served{t: t, faults: fault.New(), begun: time.Now()}
+	s := &served{t: t, faults: fault.New()}
 	// The packages, behind a proxy that finds the app once it is served.
 	packages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete && s.refuses.Load() {
@@ -86,7 +88,7 @@ func (s *served) ops(exit int, args ...string) string {
 
 // request is a delivery of that weight, as a client asks for it.
 func (s *served) request(weight float64, id string) json.RawMessage {
-	at := s.begun.Add(time.Hour).UTC() // a repeat is the same
+	at := begun.Add(time.Hour).UTC() // a repeat is the same
 	return json.RawMessage(fmt.Sprintf(`{"ownerId":"owner-1","pickup":{"latitude":47.6,"longitude":-122.3},"dropOff":{"latitude":47.62,"longitude":-122.31},
 		"pickupTime":%q,"deliverBy":%q,"expedited":false,"confirmationRequired":"None","packageInfo":{"packageId":"package-%s","size":"Small","weightKg":%v,"tag":"books"}}`,
 		at.Format(time.RFC3339), at.Add(5*time.Hour).Format(time.RFC3339), id, weight))

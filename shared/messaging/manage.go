@@ -85,6 +85,9 @@ func (m *Manager) Queues(ctx context.Context, names ...string) ([]QueueCount, er
 // runtime has it at the address of the queues.
 const emulatorPort = "5300"
 
+// plain keeps no connection: who counts comes once a minute.
+var plain = &http.Transport{DisableKeepAlives: true}
+
 // plainly sends requests over plain HTTP: the SDK knows https alone, which the
 // emulators don't speak.
 type plainly struct{}
@@ -95,5 +98,5 @@ func (plainly) Do(r *http.Request) (*http.Response, error) {
 	if r.URL.Port() == "" {
 		r.URL.Host = net.JoinHostPort(r.URL.Hostname(), emulatorPort)
 	}
-	return http.DefaultClient.Do(r)
+	return plain.RoundTrip(r)
 }

@@ -194,21 +194,22 @@ func (r *Reporter) Run(ctx context.Context, to Told, logger *slog.Logger) {
 	var last time.Time // of what is stored
 	quiet := false     // it is
 	for {
-		report := r.Take()
-		if !report.quiet() || !quiet || report.At.Sub(last) >= heartbeat {
-			storing, cancel := context.WithTimeout(ctx, reportTimeout)
-			err := to.Report(storing, report)
-			cancel()
-			if err != nil {
-				logger.DebugContext(ctx, "the report of this instance is lost", telemetry.KeyError, err)
-			} else {
-				last, quiet = report.At, report.quiet()
-			}
-		}
-		select {
+		select { // a start connects to nothing
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		report := r.Take()
+		if report.quiet() && quiet && report.At.Sub(last) < heartbeat {
+			continue
+		}
+		storing, cancel := context.WithTimeout(ctx, reportTimeout)
+		err := to.Report(storing, report)
+		cancel()
+		if err != nil {
+			logger.DebugContext(ctx, "the report of this instance is lost", telemetry.KeyError, err)
+		} else {
+			last, quiet = report.At, report.quiet()
 		}
 	}
 }
