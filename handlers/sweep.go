@@ -14,14 +14,14 @@ import (
 // error is logged by the caller; the next run of the timer finds what was left.
 func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 	var events int
-	var behind, kept, surveyed error
+	var behind, kept, surveyed, renewed error
 	var group sync.WaitGroup
 	group.Go(func() { events, behind = a.services.relay.CatchUp(ctx) })
 	group.Go(func() { kept = a.drain(ctx) })
 	group.Go(func() { surveyed = a.services.operate.Survey(ctx) })
 	woken, err := a.services.engine.Sweep(ctx)
 	if a.settings.Shard.IsZero() {
-		kept = errors.Join(kept, a.services.ingest.RenewPlaces(ctx))
+		renewed = a.services.ingest.RenewPlaces(ctx)
 	}
 	group.Wait()
 	if woken > 0 {
@@ -30,7 +30,7 @@ func (a *App) sweep(ctx context.Context, _ *customhandler.Invocation) error {
 	if events > 0 {
 		a.logger.InfoContext(ctx, "skipped events relayed", "count", events)
 	}
-	return errors.Join(err, behind, kept, surveyed)
+	return errors.Join(err, behind, kept, surveyed, renewed)
 }
 
 // drain moves what no function can be given into the quarantine.

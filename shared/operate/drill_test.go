@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,16 +27,17 @@ func TestStatusNamesTheCauseWithin10Seconds(t *testing.T) {
 		asked := operate.New(operate.Config{
 			Engine: &engine.Engine{Config: engine.Config{Definition: workflowtest.Trip(), Now: time.Now}}, Told: told, Logger: logger,
 		})
-		var down time.Time
+		var since atomic.Pointer[time.Time] // the outage's begin; nil while there is none
 		works := operate.NewReporter("a.1", time.Now)
 		works.Breakers = func() map[string]time.Duration {
-			if down.IsZero() {
+			down := since.Load()
+			if down == nil {
 				return map[string]time.Duration{"hotels": 0}
 			}
-			return map[string]time.Duration{"hotels": time.Since(down)}
+			return map[string]time.Duration{"hotels": time.Since(*down)}
 		}
 		calls := works.Calls(backend(func() workflow.Outcome {
-			if down.IsZero() {
+			if since.Load() == nil {
 				return workflow.Outcome{}
 			}
 			return workflow.Outcome{Retry: workflow.RetryLater, Type: "open"}
@@ -68,11 +70,12 @@ func TestStatusNamesTheCauseWithin10Seconds(t *testing.T) {
 		}
 		for offset := range 5 {
 			time.Sleep(time.Duration(offset)*time.Second + time.Minute)
-			down = time.Now().Add(-time.Millisecond)
+			down := time.Now().Add(-time.Millisecond)
+			since.Store(&down)
 			if took := named(true); took > 10*time.Second {
 				t.Errorf("named after %v", took)
 			}
-			down = time.Time{}
+			since.Store(nil)
 			if took := named(false); took > 10*time.Second {
 				t.Errorf("named for %v after the end", took)
 			}
