@@ -78,6 +78,28 @@ func TestClosedShard(t *testing.T) {
 	s.expect("a pinned caller's new one", 1, 5)
 }
 
+// Ensure that the ids of a closed shard are looked for until its last document has expired, and
+// unknown afterwards, when it may have been taken away.
+func TestTakenAwayShard(t *testing.T) {
+	s, f := two(t)
+	ctx := t.Context()
+	r := accepted(t)(f.Post(ctx, input(`{"a":1}`), ""))
+	s.change(f, act(shard.ActClose, 2), act(shard.ActClosed, 2))
+	s.stamps[2].transactions.fail = failure.New(failure.Transient, "read", r.TransactionID, errAway)
+	s.now = s.now.Add(keep)
+	for _, want := range []failure.Kind{failure.Transient, failure.NotFound} {
+		_, get := f.progress.Get(ctx, r.TransactionID, "ann")
+		_, operation := f.progress.GetOperation(ctx, r.TransactionID, r.OperationID, "ann")
+		_, cancel := f.Delete(ctx, r.TransactionID, input(""), "")
+		for i, err := range []error{get, operation, cancel} {
+			if failure.KindOf(err) != want {
+				t.Errorf("request %d: %v, want the kind %v", i, err, want)
+			}
+		}
+		s.now = s.now.Add(f.c.Known.Lasting() + time.Second)
+	}
+}
+
 // Ensure that a front with an old map sends nothing into a closed shard that anybody takes for
 // accepted: the hub's refusal has it read the map, and another shard takes what surely
 // was not sent.

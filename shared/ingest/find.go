@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -81,9 +82,18 @@ func (k Known) Where(ctx context.Context, id string) (shard.Number, error) {
 	return in, err
 }
 
+// at returns the shard in which a document may be. NotFound for a closed one whose last
+// document has expired: it may have been taken away.
+func (k Known) at(ctx context.Context, in shard.Number, id string) (*Stamp, error) {
+	if s := k.Shards.of(ctx, in); s.State == shard.Closed && k.Now().After(s.ClosedAt.Add(k.Lasting())) {
+		return nil, failure.New(failure.NotFound, "find transaction", id, fmt.Errorf("nothing is left of shard %d", in))
+	}
+	return k.Shards.At(ctx, in)
+}
+
 // read returns the document of a transaction in a shard. NotFound if there is none.
 func (k Known) read(ctx context.Context, in shard.Number, id string) (*workflow.Progress, error) {
-	at, err := k.Shards.At(ctx, in)
+	at, err := k.at(ctx, in, id)
 	if err != nil {
 		return nil, err
 	}

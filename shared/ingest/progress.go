@@ -52,7 +52,7 @@ func (s *Progress) GetOperation(ctx context.Context, id, operationID, caller str
 			return operationView(id, o), nil
 		}
 	}
-	in, err := s.known.Shards.At(ctx, f.shard)
+	in, err := s.known.at(ctx, f.shard, id)
 	if err != nil {
 		return OperationView{}, fmt.Errorf("get operation %s of %s: %w", operationID, id, err)
 	}

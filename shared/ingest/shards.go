@@ -140,14 +140,19 @@ func (s *Shards) alone(ctx context.Context) bool {
 	return len(m.Shards) == 1
 }
 
-// closed reports whether a shard is closed, by the map that is here.
-func (s *Shards) closed(ctx context.Context, n shard.Number) bool {
+// of returns what the map that is here says of a shard: nothing of one that it doesn't have.
+func (s *Shards) of(ctx context.Context, n shard.Number) shard.Shard {
 	if n.IsZero() {
-		return false
+		return shard.Shard{}
 	}
 	m, _ := s.Map(ctx)
 	found, _ := m.Shard(n)
-	return found.State == shard.Closed
+	return found
+}
+
+// closed reports whether a shard is closed, by the map that is here.
+func (s *Shards) closed(ctx context.Context, n shard.Number) bool {
+	return s.of(ctx, n).State == shard.Closed
 }
 
 // At returns a shard. One that the map doesn't have is looked for in the stored one. It

@@ -116,7 +116,19 @@ var shards = []mutant.Mutant{
 	{
 		Name: "closed-takes-changes", Breaks: "A closed shard is sent changes.",
 		File:   "shared/ingest/shards.go",
-		Before: "found.State == shard.Closed", After: "found.State == \"\"",
+		Before: "s.of(ctx, n).State == shard.Closed", After: "s.of(ctx, n).State == \"\"",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "closed-is-gone-at-once", Breaks: "What a closed shard still keeps is unknown.",
+		File:   "shared/ingest/find.go",
+		Before: "s.ClosedAt.Add(k.Lasting())", After: "s.ClosedAt",
+		Tests: in("./shared/ingest"),
+	},
+	{
+		Name: "taken-away-is-asked", Breaks: "Requests to the ids of a shard that was taken away are asked to come again.",
+		File:   "shared/ingest/find.go",
+		Before: "s.State == shard.Closed && k.Now()", After: "s.State == shard.Closed && id == \"\" && k.Now()",
 		Tests: in("./shared/ingest"),
 	},
 	{
