@@ -39,6 +39,7 @@ const gapGroup = "$Default"
 // waits for the other side.
 func openAdapters(b business.Business, s settings.Settings, logger *slog.Logger, observed observe.Signals) (_ *adapters, err error) {
 	a := &adapters{ports: ports{signals: observed, now: clock(s.ClockOffset)}}
+	a.report = operate.NewReporter(telemetry.Process(), a.now)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close(context.Background()))
@@ -119,7 +120,10 @@ func (a *adapters) openCosmosDB(s settings.Settings, identities *auth.Identities
 	var database *cosmosdb.Database
 	if s.CosmosDB.Used() {
 		var err error
-		if database, err = a.openDatabase(s.CosmosDB, s.Database, identities); err != nil {
+		if database, err = a.openDatabase(s.CosmosDB, s.Database, identities, func(ctx context.Context, t cosmosdb.Try) {
+			a.report.Tried(t.Throttled())
+			a.signals.Tried(ctx, t)
+		}); err != nil {
 			return err
 		}
 		a.closing(database.Close)
@@ -129,14 +133,14 @@ func (a *adapters) openCosmosDB(s settings.Settings, identities *auth.Identities
 	return nil
 }
 
-func (a *adapters) openDatabase(c settings.Connection, name string, identities *auth.Identities) (*cosmosdb.Database, error) {
+func (a *adapters) openDatabase(c settings.Connection, name string, identities *auth.Identities, tried func(context.Context, cosmosdb.Try)) (*cosmosdb.Database, error) {
 	credential, err := credentialOf(identities, c)
 	if err != nil {
 		return nil, err
 	}
 	return cosmosdb.Open(cosmosdb.Connection{
 		ConnectionString: c.ConnectionString.Reveal(), Endpoint: c.Address, Credential: credential,
-	}, cosmosdb.Options{Database: name, Observe: a.signals.Tried, Application: telemetry.Process()})
+	}, cosmosdb.Options{Database: name, Observe: tried, Application: telemetry.Process()})
 }
 
 func openProducer(s settings.Settings, c messaging.Connection, hub string) (*messaging.Producer, error) {
@@ -161,7 +165,7 @@ func (a *adapters) openStamp(s settings.Settings, identities *auth.Identities, e
 	if err != nil {
 		return stamp{}, err
 	}
-	database, err := a.openDatabase(account, e.Database, identities)
+	database, err := a.openDatabase(account, e.Database, identities, a.signals.Tried) // its own app tells of its throttling
 	if err != nil {
 		return stamp{}, errors.Join(err, producer.Close(context.Background()))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -70,7 +71,7 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 
 // assemble builds the app on its ports, which stay their owner's.
 func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
-	p.report = operate.NewReporter(telemetry.Process(), p.now)
+	p.report = cmp.Or(p.report, operate.NewReporter(telemetry.Process(), p.now))
 	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.signals.Sender(p.sender)
 	limits := s.Writer
 	limits.Timeout = s.Budgets.Accept

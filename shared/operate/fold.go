@@ -32,6 +32,8 @@ func fold(previous *Status, of shard.Number, steps []workflow.Step, reports []Re
 			continue
 		}
 		s.Accepting.add(r.Accepting)
+		s.Database.PerSecond += r.Database.PerSecond
+		s.Database.ThrottledPerSecond += r.Database.ThrottledPerSecond
 		for _, step := range r.Steps {
 			if calls[step.Step] == nil {
 				calls[step.Step] = &StepFlow{Step: step.Step, Backend: step.Backend}

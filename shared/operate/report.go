@@ -35,6 +35,7 @@ type Report struct {
 	Steps []StepFlow `json:"steps,omitempty"`
 	// Breakers are the open ones: since when, by backend.
 	Breakers map[string]time.Time `json:"breakers,omitempty"`
+	Database Database             `json:"database,omitzero"`
 	// Ends, UndosBegun and Latency are as in Status and History.
 	Ends       map[workflow.State]float64 `json:"ends,omitempty"`
 	UndosBegun float64                    `json:"undosBegun,omitempty"`
@@ -44,7 +45,7 @@ type Report struct {
 // quiet reports whether there is nothing to tell but that the instance is there.
 func (r *Report) quiet() bool {
 	a := r.Accepting
-	return a.PerSecond == 0 && a.FailedPerSecond == 0 && a.Buffer == 0 && len(r.Steps)+len(r.Breakers)+len(r.Ends) == 0 && r.UndosBegun == 0
+	return a.PerSecond == 0 && a.FailedPerSecond == 0 && a.Buffer == 0 && r.Database.ThrottledPerSecond == 0 && len(r.Steps)+len(r.Breakers)+len(r.Ends) == 0 && r.UndosBegun == 0
 }
 
 // Reporter counts what an instance does, for its reports. It is safe for concurrent
@@ -58,14 +59,16 @@ type Reporter struct {
 	Buffer   func() (events, room int)
 	Breakers func() map[string]time.Duration
 
-	mu       sync.Mutex
-	since    time.Time // of the counts
-	accepted int
-	failed   int
-	steps    map[string]*StepFlow // the rates are counts
-	ends     map[workflow.State]int
-	undos    int
-	latency  time.Duration // of all that were completed
+	mu        sync.Mutex
+	since     time.Time // of the counts
+	accepted  int
+	failed    int
+	tries     int // of operations on Cosmos DB
+	throttled int
+	steps     map[string]*StepFlow // the rates are counts
+	ends      map[workflow.State]int
+	undos     int
+	latency   time.Duration // of all that were completed
 }
 
 // NewReporter returns what counts for an instance.
@@ -84,6 +87,16 @@ func (r *Reporter) Flushed(f ingest.Flush) {
 		r.failed += f.Events
 	} else {
 		r.accepted += f.Events
+	}
+}
+
+// Tried counts a try of an operation on Cosmos DB.
+func (r *Reporter) Tried(throttled bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tries++
+	if throttled {
+		r.throttled++
 	}
 }
 
@@ -150,6 +163,7 @@ func (r *Reporter) Take() Report {
 		Instance: r.instance, At: now, UndosBegun: float64(r.undos) / seconds,
 		Accepting: Accepting{PerSecond: float64(r.accepted) / seconds, FailedPerSecond: float64(r.failed) / seconds, Buffer: buffer, Room: room},
 	}
+	out.Database = Database{PerSecond: float64(r.tries) / seconds, ThrottledPerSecond: float64(r.throttled) / seconds}
 	if room > 0 {
 		out.Accepting.Fullest = float64(buffer) / float64(room)
 	}
@@ -180,7 +194,7 @@ func (r *Reporter) Take() Report {
 	if n := r.ends[workflow.Completed]; n > 0 {
 		out.Latency = r.latency.Seconds() / float64(n)
 	}
-	r.since, r.accepted, r.failed, r.undos, r.latency = now, 0, 0, 0, 0
+	r.since, r.accepted, r.failed, r.tries, r.throttled, r.undos, r.latency = now, 0, 0, 0, 0, 0, 0
 	clear(r.ends)
 	return out
 }

@@ -18,6 +18,7 @@ type Status struct {
 	Accepting Accepting  `json:"accepting"`
 	Steps     []StepFlow `json:"steps"`    // in the order of the workflow
 	Breakers  []Breaker  `json:"breakers"` // those that are open
+	Database  Database   `json:"database"`
 	// Ends are rates, by the state that was reached; UndosBegun is the rate of those
 	// that began to be undone.
 	Ends       map[workflow.State]float64 `json:"ends"`
@@ -89,6 +90,13 @@ type Breaker struct {
 	Backend   string    `json:"backend"`
 	Since     time.Time `json:"since"`
 	Instances int       `json:"instances"`
+}
+
+// Database is how the instances get on with Cosmos DB: tries of operations, repeats
+// included, and those of them that it refused because its size is exceeded.
+type Database struct {
+	PerSecond          float64 `json:"perSecond"`
+	ThrottledPerSecond float64 `json:"throttledPerSecond"`
 }
 
 // Count is how many there are of something, and the oldest of it.

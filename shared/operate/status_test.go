@@ -83,6 +83,8 @@ func TestUnusual(t *testing.T) {
 		"a step fails seldom":     {report: calls(1)},
 		"the hub takes nothing":   {report: operate.Report{Accepting: operate.Accepting{FailedPerSecond: 2}}, want: "accept.failed", says: "2.0 requests a second"},
 		"a full buffer":           {report: operate.Report{Accepting: operate.Accepting{Fullest: 0.8}}, want: "accept.buffer", says: "80 % full"},
+		"Cosmos DB throttles":     {report: operate.Report{Database: operate.Database{PerSecond: 8, ThrottledPerSecond: 4}}, want: "database.throttled", says: "50 % of the operations"},
+		"it does seldom":          {report: operate.Report{Database: operate.Database{PerSecond: 10, ThrottledPerSecond: 1}}},
 		"Stuck":                   {survey: open(workflow.Stuck, 2, time.Minute), want: "stuck", says: "2 Stuck transactions"},
 		"an undo lasts":           {survey: open(workflow.Compensating, 1, 2*time.Hour), want: "undo", says: "1 transaction, the oldest accepted 2h0m0s ago"},
 		"an undo":                 {survey: open(workflow.Compensating, 1, time.Minute)},
@@ -254,12 +256,18 @@ func TestReporter(t *testing.T) {
 	r.Flushed(ingest.Flush{Events: 5, Err: errors.New("away")})
 	accepted := workflow.At(w.Clock.Now())
 	outcome := workflow.Outcome{Retry: workflow.RetryLater, Type: "timeout"}
+	for i := range 10 {
+		r.Tried(i < 5)
+	}
 	var during operate.Report
 	calls := r.Calls(backend(func() workflow.Outcome { during = r.Take(); return outcome }))
 	w.Clock.Advance(5 * time.Second)
 	calls.Do(t.Context(), engine.Attempt{Step: "hotel", Call: workflow.Call{Backend: "hotels"}})
 	if during.Accepting != (operate.Accepting{PerSecond: 2, FailedPerSecond: 1, Buffer: 3, Room: 4, Fullest: 0.75}) || len(during.Steps) != 1 || during.Steps[0].InFlight != 1 {
 		t.Errorf("%+v", during)
+	}
+	if during.Database != (operate.Database{PerSecond: 2, ThrottledPerSecond: 1}) {
+		t.Errorf("database %+v", during.Database)
 	}
 	if diff := cmp.Diff(map[string]time.Time{"hotels": w.Clock.Now().Add(-time.Minute).UTC()}, during.Breakers); diff != "" {
 		t.Errorf("breakers (-want +got):\n%s", diff)
@@ -275,7 +283,7 @@ func TestReporter(t *testing.T) {
 	if after.Ends[workflow.Completed] != 1 || len(after.Ends) != 1 || after.UndosBegun != 1 || after.Latency != 5 {
 		t.Errorf("%+v", after)
 	}
-	if last := r.Take(); len(last.Steps)+len(last.Ends) != 0 || last.Accepting.PerSecond != 0 || last.Latency != 0 {
+	if last := r.Take(); len(last.Steps)+len(last.Ends) != 0 || last.Database.PerSecond != 0 || last.Accepting.PerSecond != 0 || last.Latency != 0 {
 		t.Errorf("nothing happened, and %+v", last)
 	}
 }

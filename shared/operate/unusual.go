@@ -13,6 +13,7 @@ import (
 const (
 	failingShare   = 0.2 // of a step's attempts
 	fullBuffer     = 0.8 // of an instance's writer
+	throttledShare = 0.1 // of the tries of operations on Cosmos DB
 	lateUnread     = time.Minute
 	lateRenewal    = 2 * time.Minute // a trigger that reads renews its claim within seconds
 	lateWake       = 5 * time.Minute
@@ -54,6 +55,11 @@ func unusual(s *Status, steps []workflow.Step) []Unusual {
 		add(true, "accept.buffer", "overload", time.Time{},
 			fmt.Sprintf("The buffer of an instance that accepts is %.0f %% full: what it can't take is refused.", 100*a.Fullest),
 			"Add instances, or units of the hub if it throttles.")
+	}
+	if d := s.Database; d.ThrottledPerSecond > throttledShare*d.PerSecond {
+		add(false, "database.throttled", "throttling", time.Time{},
+			fmt.Sprintf("Cosmos DB throttles %.0f %% of the operations: they are repeated, and all is slow.", 100*d.ThrottledPerSecond/d.PerSecond),
+			"Look at Requests, by status, for the container, and raise its maximum if it lasts.")
 	}
 	surveyed(s, add)
 	slices.SortStableFunc(out, func(a, b Unusual) int {

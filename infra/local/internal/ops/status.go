@@ -60,6 +60,7 @@ func statusText(s operate.Status) string {
 		}
 		say("step         %s at %s: %d in flight, %s/s, failed %s/s%s", cell(f.Step), cell(f.Backend), f.InFlight, rate(f.PerSecond), rate(f.FailedPerSecond), open)
 	}
+	say("database     %s tries/s, throttled %s/s", rate(s.Database.PerSecond), rate(s.Database.ThrottledPerSecond))
 	say("undos        %s/s begun", rate(s.UndosBegun))
 	for _, state := range workflow.States {
 		if n := s.Ends[state]; n > 0 {
