@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -200,6 +201,7 @@ func launchWith(t *testing.T, settings []string, args ...string) *process {
 	write.Close()
 	t.Cleanup(func() {
 		p.Process.Kill() // it may have ended, which is well
+		p.Wait()         // the next one uses the same folder
 		read.Close()
 	})
 	go func() {
@@ -213,8 +215,8 @@ func launchWith(t *testing.T, settings []string, args ...string) *process {
 	return p
 }
 
-// until returns the lines up to the first that has text in it.
-func (p *process) until(t *testing.T, text string) []string {
+// until returns the lines up to the first that has one of the texts in it.
+func (p *process) until(t *testing.T, texts ...string) []string {
 	t.Helper()
 	deadline := time.After(40 * time.Second)
 	var lines []string
@@ -223,13 +225,13 @@ func (p *process) until(t *testing.T, text string) []string {
 		case line, ok := <-p.lines:
 			lines = append(lines, line)
 			if !ok {
-				t.Fatalf("ended without %q:\n%s", text, strings.Join(lines, "\n"))
+				t.Fatalf("ended without %q:\n%s", texts, strings.Join(lines, "\n"))
 			}
-			if strings.Contains(line, text) {
+			if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
 				return lines
 			}
 		case <-deadline:
-			t.Fatalf("no line with %q:\n%s", text, strings.Join(lines, "\n"))
+			t.Fatalf("no line with %q:\n%s", texts, strings.Join(lines, "\n"))
 		}
 	}
 }

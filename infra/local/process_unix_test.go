@@ -31,14 +31,20 @@ func serveTwo(t *testing.T, args ...string) tree {
 	t.Helper()
 	r := tree{process: launch(t, append([]string{
 		"serve", "-verbose", "-instances", "2", "-app", app, "-http", "0", "-amqp", "0", "-cosmos", "0"}, args...)...)}
-	for r.child == 0 || len(r.handlers) < 2 {
-		lines := r.until(t, `started"`)
+	// In any order: the further instance starts while this one makes its sample accounts.
+	for serving := false; !serving || r.child == 0 || len(r.handlers) < 2; {
+		lines := r.until(t, `started"`, "Ctrl-C stops everything")
+		last := lines[len(lines)-1]
+		if strings.Contains(last, "Ctrl-C stops everything") {
+			serving = true
+			continue
+		}
 		var entry struct {
 			Msg string
 			PID int
 		}
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &entry); err != nil || entry.PID == 0 {
-			t.Fatalf("%s: %v", lines[len(lines)-1], err)
+		if err := json.Unmarshal([]byte(last), &entry); err != nil || entry.PID == 0 {
+			t.Fatalf("%s: %v", last, err)
 		}
 		if entry.Msg == "instance started" {
 			r.child = entry.PID
@@ -46,7 +52,6 @@ func serveTwo(t *testing.T, args ...string) tree {
 			r.handlers = append(r.handlers, entry.PID)
 		}
 	}
-	r.until(t, "Ctrl-C stops everything")
 	return r
 }
 
