@@ -17,6 +17,7 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/bench"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/stage"
+	"github.com/fabrikam/drone-delivery/shared/chosen"
 )
 
 // benchFlags say what to measure.
@@ -40,6 +41,9 @@ func (f *benchFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&c.Drain, "drain", 0, "how many transactions the scenario backlog runs to completion (0: all)")
 	flags.DurationVar(&c.Latency, "latency", 5*time.Millisecond, "how long a mock backend takes")
 	flags.DurationVar(&c.Tail, "tail", 2*time.Second, "how long one call of a hundred takes in the scenario tail")
+	flags.IntVar(&c.Viewers, "viewers", 10, "viewers: how many have the operators' page open, 1 to 1000")
+	flags.Float64Var(&c.Arrivals, "arrivals", 200, "viewers: requests a second, for as long as -for says: well below what can be completed, 1 to 10000")
+	flags.IntVar(&c.Stored, "stored", 1000, "status: how many transactions are stored, 1000 to 10000000")
 	flags.DurationVar(&c.Spike, "spike", 10*time.Second, "how long spike and overload last")
 	flags.DurationVar(&c.Soak, "soak", time.Hour, "how long soak lasts")
 	flags.DurationVar(&c.Settle, "settle", 20*time.Minute, "how long a backlog may take; the scenario backlog stops then")
@@ -64,6 +68,12 @@ func (f *benchFlags) check() error {
 		return &usageError{fmt.Sprintf("bench: -rounds %d: use 1 to 100", c.Rounds)}
 	case c.Backlog < 10 || c.Backlog > 1_000_000:
 		return &usageError{fmt.Sprintf("bench: -backlog %d: use 10 to 1000000", c.Backlog)}
+	case c.Viewers < 1 || c.Viewers > 1000:
+		return &usageError{fmt.Sprintf("bench: -viewers %d: use 1 to 1000", c.Viewers)}
+	case c.Arrivals < 1 || c.Arrivals > 10_000:
+		return &usageError{fmt.Sprintf("bench: -arrivals %v: use 1 to 10000", c.Arrivals)}
+	case c.Stored < 1000 || c.Stored > 10_000_000:
+		return &usageError{fmt.Sprintf("bench: -stored %d: use 1000 to 10000000", c.Stored)}
 	case c.Drain < 0:
 		return &usageError{fmt.Sprintf("bench: -drain %d: use 0 and more", c.Drain)}
 	case min(c.For, c.Spike, c.Soak, c.Settle) < 100*time.Millisecond || min(c.Latency, c.Tail) < 0:
@@ -106,7 +116,7 @@ func (f *benchFlags) checkCompare() error {
 
 // benchIntro is how the help begins.
 func benchIntro() string {
-	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak, backlog, compare, checkpoints, settlement and shards), or some of:\n\n"
+	text := "usage: go run ./infra/local bench SCENARIO... [flags]\n\nSCENARIO is all (every one but soak, backlog, compare, checkpoints, settlement, shards, viewers and status), or some of:\n\n"
 	for _, s := range bench.Scenarios() {
 		text += fmt.Sprintf("  %-11s %s\n", s[0], s[1])
 	}
@@ -243,6 +253,7 @@ func (f *benchFlags) prepare(ctx context.Context, d *display) error {
 	if f.config.Samples, err = samples(f.samples, f.seed); err != nil {
 		return &usageError{"bench: -samples: " + err.Error()}
 	}
+	f.config.Business = chosen.Business()
 	f.config.Notice = func(text string) { d.note("%s", text) }
 	if f.profiles != "" {
 		if f.profiles, err = filepath.Abs(f.profiles); err != nil {

@@ -10,12 +10,14 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
+// CountLimit is how many of anything a survey counts. A count that reaches it says "more".
+const CountLimit = 100_000
+
 const (
 	surveyEvery = time.Minute
 	// surveySlack is for the timer, whose runs are not apart to the millisecond.
 	surveySlack = 5 * time.Second
-	countLimit  = 100_000 // of anything; a count that reaches it says "more"
-	keptLimit   = 10_000  // of the quarantine
+	keptLimit   = 10_000 // of the quarantine
 	// foldEvery is for how long a status holds.
 	foldEvery = 5 * time.Second
 )
@@ -76,13 +78,13 @@ func (s *Service) survey(ctx context.Context, now time.Time) Survey {
 	var err error
 	for _, state := range workflow.States {
 		if !state.Final() {
-			out.States[state], err = s.c.Counter.InState(ctx, state, countLimit)
+			out.States[state], err = s.c.Counter.InState(ctx, state, CountLimit)
 			find("transactions in state "+string(state), err)
 		}
 	}
-	out.Overdue, err = s.c.Counter.Overdue(ctx, workflow.At(now), countLimit)
+	out.Overdue, err = s.c.Counter.Overdue(ctx, workflow.At(now), CountLimit)
 	find("overdue wakes", err)
-	out.Notices, err = s.c.Counter.Notices(ctx, workflow.At(now), countLimit)
+	out.Notices, err = s.c.Counter.Notices(ctx, workflow.At(now), CountLimit)
 	find("notices", err)
 	out.Quarantine, err = s.c.Counter.Kept(ctx, keptLimit)
 	find("quarantine", err)

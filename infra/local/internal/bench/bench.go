@@ -11,12 +11,14 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/load"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/meter"
+	"github.com/fabrikam/drone-delivery/shared/business"
 )
 
 // Config says what to measure, and how long.
 type Config struct {
 	Starter
-	Samples load.Samples
+	Business business.Business
+	Samples  load.Samples
 	// Rounds is how often to measure each side, in turns.
 	Rounds int
 	// For is how long to measure a side in each round, where it is not until a backlog
@@ -31,6 +33,12 @@ type Config struct {
 	// Compare is for the scenario compare, whose latencies are measured for as long as
 	// For says.
 	Compare Comparing
+	// Viewers have the page open in the scenario viewers, beside Arrivals, which are
+	// requests a second. Stored is how many transactions are stored in the scenario
+	// status.
+	Viewers  int
+	Arrivals float64
+	Stored   int
 	// Spike and Soak are how long these are, and Settle is how long the longest
 	// backlog may take.
 	Spike, Soak, Settle time.Duration
@@ -48,6 +56,9 @@ type Outcome struct {
 	Trades      []Trade        `json:"trades,omitempty"`
 	Settled     []Settled      `json:"settled,omitempty"`
 	Shards      []Sharded      `json:"shards,omitempty"`
+	Viewed      []Viewed       `json:"viewed,omitempty"`
+	Stored      int            `json:"stored,omitempty"` // transactions, which Costs are about
+	Costs       []Cost         `json:"costs,omitempty"`
 	Checks      []Check        `json:"checks,omitempty"`
 }
 
@@ -80,6 +91,8 @@ var scenarios = []scenario{
 	{"checkpoints", "the trade of batchCheckpointFrequency: writes against events read again", (*bench).checkpoints},
 	{"settlement", "an experiment: ReceiveAndDelete in the place of PeekLock, when the receiver is killed", (*bench).settlement},
 	{"shards", "the same work with 1, 2 and 4 shards, and how long a pin takes", (*bench).shards},
+	{"viewers", "accepting at a rate with the operators' page open, and without", (*bench).viewers},
+	{"status", "what a status, a survey and lists cost with many transactions stored", (*bench).status},
 	{"backlog", "memory: accepted with Schedule off, started again, then drained", (*bench).backlog},
 }
 
@@ -92,7 +105,7 @@ func Scenarios() (all [][2]string) {
 }
 
 // long are the scenarios that All leaves out.
-var long = []string{"soak", "backlog", "compare", "checkpoints", "settlement", "shards"}
+var long = []string{"soak", "backlog", "compare", "checkpoints", "settlement", "shards", "viewers", "status"}
 
 // All are the names of all scenarios but the long ones.
 func All() (names []string) {

@@ -9,5 +9,6 @@
 // Reading order: bench.go (a run), scenarios.go (what is compared), open.go (the
 // scenarios that offer requests at a rate), process.go (what runs), effort.go (what
 // is measured), compare.go with stopped.go and checkpoints.go (the ways to schedule, which
-// are compared with each other), report.go and waysreport.go (what people see).
+// are compared with each other), viewers.go and status.go with stored.go (those who ask
+// how things stand), report.go and waysreport.go (what people see).
 package bench

@@ -18,6 +18,8 @@ func WriteMarkdown(w io.Writer, outcomes []*Outcome) error {
 		table(tradeColumns, tradeRows(outcomes)) +
 		table("settled by | sent | lost | of them half done | calls again | a second until the kill | CPU ms each | s from the kill to the last", settledRows(outcomes)) +
 		table(shardColumns, shardRows(outcomes)) +
+		table(viewedColumns, viewedRows(outcomes)) +
+		table(costColumns, costRows(outcomes)) +
 		table("scenario | check | target | measured | ", checks(outcomes))
 	if _, err := io.WriteString(w, tables); err != nil {
 		return err
