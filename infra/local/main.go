@@ -50,6 +50,7 @@ func commands() []command {
 		{"host", "run only the Functions host, on a staged app", runHost},
 		{"stage", "build the folder that the Functions host runs", stageApp},
 		{"generate", "write the files that follow from the business: functions and infra/business.json", runGenerate},
+		{"drill", "make a trouble in what serve runs, for operators to practise; alone: list the troubles", runDrill},
 		{"ops", "inspect and mend transactions and the quarantine of a running app", runOps},
 	}
 }

@@ -96,6 +96,8 @@ func TestMistakesInTheCall(t *testing.T) {
 		"service":         {[]string{"service", "-name", "bank"}, exitUsage, `service: -name "bank": the business's trial has no such service`},
 		"no partitions":   {[]string{"emulators", "-partitions", "0"}, exitUsage, "emulators: -partitions 0: use 1 to 32"},
 		"requests":        {[]string{"demo", "-requests", "3"}, exitUsage, "-requests 3: use 20"},
+		"drill":           {[]string{"drill", "sunday"}, exitUsage, `there is no drill "sunday"; drill alone lists them`},
+		"drill's backend": {[]string{"drill", "backend-down", "-backend", "post"}, exitUsage, `-backend "post": use one of account, package`},
 		"faults":          {[]string{"serve", "-faults", "gremlins"}, exitUsage, `serve: -faults: faults "gremlins": there is no fault "gremlins"`},
 		"profile":         {[]string{"serve", "-profile", "fast"}, exitUsage, `-profile: unknown profile "fast": use production or chaos`},
 		"host's profile":  {[]string{"host", "-profile", "fast"}, exitUsage, `-profile: unknown profile "fast": use production or chaos`},

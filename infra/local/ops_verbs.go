@@ -138,7 +138,7 @@ func listed[T any](ctx context.Context, c *opsCall, page func(ctx context.Contex
 ) error {
 	var more atomic.Bool
 	list, missing := ops.Each(ctx, c.apps, c.only, func(ctx context.Context, at *ops.Client) ([]T, error) {
-		list, further, err := collect(c.max, func(next string) (ops.Page[T], error) { return page(ctx, at, next) })
+		list, further, err := ops.Collect(c.max, func(next string) (ops.Page[T], error) { return page(ctx, at, next) })
 		if further {
 			more.Store(true)
 		}
@@ -172,23 +172,6 @@ func listed[T any](ctx context.Context, c *opsCall, page func(ctx context.Contex
 		_, err = fmt.Fprintln(c.out, "there are more; use -max")
 	}
 	return cmp.Or(err, missing)
-}
-
-// collect reads pages until it has so many, or all. more is set when there may
-// be more of them.
-func collect[T any](limit int, page func(next string) (ops.Page[T], error)) (list []T, more bool, err error) {
-	next := ""
-	for {
-		p, err := page(next)
-		if err != nil {
-			return nil, false, err
-		}
-		list = append(list, p.Items...)
-		if next = p.Continuation; next == "" || len(list) >= limit {
-			break
-		}
-	}
-	return list[:min(len(list), limit)], len(list) > limit || next != "", nil
 }
 
 // writeLines writes one JSON object a line.

@@ -76,6 +76,23 @@ type Page[T any] struct {
 	Continuation string `json:"continuation"`
 }
 
+// Collect reads pages until it has so many, or all. more is set when there may
+// be more of them.
+func Collect[T any](limit int, page func(next string) (Page[T], error)) (list []T, more bool, err error) {
+	next := ""
+	for {
+		p, err := page(next)
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, p.Items...)
+		if next = p.Continuation; next == "" || len(list) >= limit {
+			break
+		}
+	}
+	return list[:min(len(list), limit)], len(list) > limit || next != "", nil
+}
+
 // Transactions returns a page of the transactions that pass a filter, or that a search
 // finds: the parameters of the list.
 func (c *Client) Transactions(ctx context.Context, filter url.Values, continuation string) (p Page[operate.Summary], err error) {
