@@ -209,6 +209,38 @@ func TestStatusIsPutTogetherSeldom(t *testing.T) {
 	}
 }
 
+// Who asks stores a status only where none of the last minute is stored; Sweep does
+// whenever it runs. What is not stored is remembered, too.
+func TestStatusIsStoredSeldom(t *testing.T) {
+	w := newWorld(t)
+	w.survey(operate.Survey{Quarantine: operate.Count{Count: 1}})
+	stored := func() time.Time {
+		t.Helper()
+		s, _, _, err := w.told.Read(t.Context())
+		if err != nil || s == nil {
+			t.Fatal(s, err)
+		}
+		return s.At
+	}
+	first := w.status(0)
+	if !stored().Equal(first.At) {
+		t.Error("the first is not stored")
+	}
+	w.survey(operate.Survey{Queues: []operate.QueueCount{{Queue: "q", Dead: 1}}})
+	second := w.status(20 * time.Second)
+	third := w.status(20 * time.Second)
+	if !stored().Equal(first.At) || !third.At.After(second.At) || keys(third) != "dead.q" || !third.Unusual[0].Since.Equal(second.At) {
+		t.Errorf("stored at %v; %+v, then %+v", stored(), second.Unusual, third.Unusual)
+	}
+	w.Clock.Advance(time.Second)
+	if err := w.operate.Survey(t.Context()); err != nil || !stored().After(third.At) {
+		t.Errorf("%v, and what is stored after Sweep is of %v", err, stored())
+	}
+	if last := w.status(time.Minute); !stored().Equal(last.At) {
+		t.Errorf("a minute without Sweep: one of %v is stored", stored())
+	}
+}
+
 // Survey counts what is there, once a minute, and tells what it can't find out.
 func TestSurvey(t *testing.T) {
 	w := newWorld(t)

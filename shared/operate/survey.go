@@ -20,6 +20,9 @@ const (
 	keptLimit   = 10_000 // of the quarantine
 	// foldEvery is for how long a status holds.
 	foldEvery = 5 * time.Second
+	// storedFor is how old the stored status may get before one who asks stores another:
+	// Sweep does in good time.
+	storedFor = time.Minute
 )
 
 // Told keeps what the status is made of. Implementations are safe for concurrent use.
@@ -51,7 +54,7 @@ type Counter interface {
 
 // Survey finds out how many transactions are open, and what the hub and the queues
 // hold, and stores it; not more often than once a minute, whoever runs the timer. Then it
-// puts the status together, so that the history has a point for each minute. What can't be
+// puts the status together and stores it, so that the history has a point for each minute. What can't be
 // found out is told in the survey.
 func (s *Service) Survey(ctx context.Context) error {
 	_, last, _, err := s.c.Told.Read(ctx)
@@ -63,7 +66,7 @@ func (s *Service) Survey(ctx context.Context) error {
 			return fmt.Errorf("survey: %w", err)
 		}
 	}
-	_, err = s.Status(ctx)
+	_, err = s.status(ctx, true)
 	return err
 }
 
@@ -110,32 +113,43 @@ func (s *Service) lags(ctx context.Context) ([]Lag, error) {
 
 // Status returns how things stand, as of a few seconds ago at most. It needs nothing
 // but the store: any instance can be asked.
-func (s *Service) Status(ctx context.Context) (Status, error) {
+func (s *Service) Status(ctx context.Context) (Status, error) { return s.status(ctx, false) }
+
+// status puts the status together, unless somebody just has. Whoever asks doesn't store
+// it as long as a stored one knows the last hour: a write is dearer than all the rest.
+func (s *Service) status(ctx context.Context, store bool) (Status, error) {
 	s.folding.Lock()
 	defer s.folding.Unlock()
 	now := s.now()
-	if s.folded != nil && now.Sub(s.folded.At) < foldEvery {
+	if !store && s.folded != nil && now.Sub(s.folded.At) < foldEvery {
 		return *s.folded, nil
 	}
-	previous, survey, etag, err := s.c.Told.Read(ctx)
+	stored, survey, etag, err := s.c.Told.Read(ctx)
 	if err != nil {
 		return Status{}, fmt.Errorf("status: %w", err)
 	}
-	if previous != nil && now.Sub(previous.At) < foldEvery {
-		previous.Survey = survey.whole()
-		s.folded = previous
-		return *previous, nil
+	if stored != nil && now.Sub(stored.At) < foldEvery {
+		stored.Survey = survey.whole()
+		s.folded = stored
+		return *stored, nil
 	}
 	reports, err := s.c.Told.Reports(ctx)
 	if err != nil {
 		return Status{}, fmt.Errorf("status: %w", err)
 	}
+	previous := stored
+	if s.folded != nil && (stored == nil || s.folded.At.After(stored.At)) {
+		previous = s.folded
+	}
 	e := s.c.Engine
 	status := fold(previous, e.Shard, e.Definition.Steps, reports, survey, now)
+	s.folded = &status
+	if !store && stored != nil && now.Sub(stored.At) < storedFor {
+		return status, nil
+	}
 	// Another instance may have done the same meanwhile.
 	if err := s.c.Told.Write(ctx, status, etag); err != nil && !failure.Is(err, failure.Conflict) {
 		s.c.Logger.WarnContext(ctx, "the status is not stored", telemetry.KeyError, err)
 	}
-	s.folded = &status
 	return status, nil
 }

@@ -124,6 +124,11 @@ func TestAdaptersStatus(t *testing.T) {
 		if !s.At.Equal(clock) || len(s.Survey.Partitions) != 32 || charge.Units() > 20 {
 			t.Errorf("the status of %v cost %.1f RU", s.At, charge.Units())
 		}
-		t.Logf("a status costs %.1f RU", charge.Units())
+		t.Logf("a status costs %.1f RU, and is stored", charge.Units())
+	}
+	clock = clock.Add(10 * time.Second)
+	ctx, charge = telemetry.WithCharge(t.Context())
+	if s, err := service.Status(ctx); err != nil || !s.At.Equal(clock) || charge.Units() > 8 {
+		t.Errorf("the status of %v, which is not stored, cost %.1f RU, %v", s.At, charge.Units(), err)
 	}
 }
