@@ -33,7 +33,7 @@ type Told interface {
 	Surveyed(ctx context.Context, s Survey) error
 	// Reports returns all reports.
 	Reports(ctx context.Context) ([]Report, error)
-	// Read returns the status that was put together last, nil for none, with the survey
+	// Read returns the status that was stored last, nil for none, with the survey
 	// of now, whose time is zero if there is none; and the status's ETag.
 	Read(ctx context.Context) (*Status, Survey, string, error)
 	// Write stores a status in place of the one with the ETag, "" for none. Conflict if

@@ -102,7 +102,7 @@ func (a *asking) all(ctx context.Context, s stored) error {
 	if err := a.counts(ctx); err != nil {
 		return err
 	}
-	if err := a.status(ctx, "a status without a survey"); err != nil {
+	if err := a.status(ctx, "a status that is stored"); err != nil {
 		return err
 	}
 	if err := a.survey(ctx); err != nil {

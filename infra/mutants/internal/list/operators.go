@@ -23,6 +23,24 @@ var operators = []mutant.Mutant{
 		Tests: in("./shared/operate"),
 	},
 	{
+		Name: "status-stored-by-all", Breaks: "Each who asks for the status pays for a write of it.",
+		File:   "shared/operate/survey.go",
+		Before: "if !store && stored != nil && now.Sub(stored.At) < storedFor {", After: "if false {",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "sweep-stores-no-status", Breaks: "Sweep stores no status while somebody asks: the history has holes.",
+		File:   "shared/operate/survey.go",
+		Before: "s.status(ctx, true)", After: "s.status(ctx, false)",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "since-of-the-stored-status", Breaks: "What is unusual begins anew with each status that is not stored.",
+		File:   "shared/operate/survey.go",
+		Before: "if s.folded != nil && (stored == nil || s.folded.At.After(stored.At)) {", After: "if s.folded != nil && stored == nil {",
+		Tests: in("./shared/operate"),
+	},
+	{
 		Name: "old-error-of-undo", Breaks: "What is being undone shows the error of its step, not of its undo.",
 		File:   "shared/operate/summary.go",
 		Before: "s.Attempts, failed = step.UndoAttempts, step.UndoError", After: "s.Attempts = step.UndoAttempts",
