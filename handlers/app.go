@@ -40,6 +40,7 @@ type App struct {
 	readiness *customhandler.Readiness
 	writer    *ingest.Writer
 	gate      *auth.Gate
+	report    *operate.Reporter
 	// undeliverable is the port of that name.
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Received) error) (int, error)
 	functions     []function
@@ -93,17 +94,16 @@ func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p p
 		return nil, errors.Join(err, writer.Close(context.Background()))
 	}
 	app := &App{
-		business: b, settings: s, logger: logger, now: p.now, services: services, writer: writer, gate: gate, undeliverable: p.undeliverable,
+		business: b, settings: s, logger: logger, now: p.now, services: services, writer: writer, gate: gate, report: p.report, undeliverable: p.undeliverable,
 	}
-	app.readiness = customhandler.NewReadiness(func(ctx context.Context) []customhandler.Check {
-		if !app.leads() {
-			return p.checks
-		}
-		return slices.Concat(p.checks, services.shards.Checks(ctx))
-	}, p.now, logger)
+	if s.Functions.Has("Operations") {
+		p.checks = append(slices.Clip(p.checks), customhandler.Check{Name: "status", Ask: services.operate.Well, Partial: true})
+	}
+	others := func(context.Context) []customhandler.Check { return nil }
 	if app.leads() {
-		err = p.signals.Metrics.ShardMap(services.shards.Age)
+		others, err = services.shards.Checks, p.signals.Metrics.ShardMap(services.shards.Age)
 	}
+	app.readiness = customhandler.NewReadiness(func(ctx context.Context) []customhandler.Check { return slices.Concat(p.checks, others(ctx)) }, p.now, logger)
 	backends, failed := openBackendsOf(b, s, logger, p)
 	if err = errors.Join(err, failed); err != nil {
 		return nil, errors.Join(err, app.Close(context.Background()))

@@ -15,9 +15,8 @@ func live(w http.ResponseWriter, _ *http.Request) error {
 	return record.WriteJSON(w, http.StatusOK, map[string]string{"status": "live"})
 }
 
-// ready answers 200 if every service is there, or only other shards are away, and 503 otherwise.
-// Anyone may call it, so it says which service fails and not how, and the shard that this app works
-// in.
+// ready answers 200 if every service is there (degraded if other shards aren't, or something urgent is
+// unusual), and 503 otherwise. Anyone may call it: it says which check fails, not how, and this app's shard.
 func (a *App) ready(w http.ResponseWriter, r *http.Request) error {
 	results, state := a.readiness.Ask(r.Context())
 	if state == customhandler.Unready {

@@ -82,11 +82,12 @@ func (a *App) accept(do func(ctx context.Context, in ingest.Input, id, key strin
 // throttled returns next behind a throttle. What that refuses is answered before
 // anything of the request is looked at, and is counted but not logged: to refuse
 // must be cheap.
-func throttled(t *ingest.Throttle, next http.Handler) http.Handler {
+func (a *App) throttled(t *ingest.Throttle, next http.Handler) http.Handler {
 	busy := refusal(ingest.ErrBusy)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered := time.Now()
 		if !t.Enter() {
+			a.report.Refused(ingest.ErrBusy)
 			observe.NoteRefusal(r.Context(), busy)
 			problem.Write(w, r, busy)
 			return

@@ -162,6 +162,7 @@ func (a *App) answering(fn func(w http.ResponseWriter, r *http.Request) error) h
 		if err == nil {
 			return
 		}
+		a.report.Refused(err)
 		p := refusal(err)
 		observe.NoteRefusal(r.Context(), p)
 		if p.Status >= http.StatusInternalServerError {
@@ -187,7 +188,7 @@ func (a *App) router(observer customhandler.Observer) http.Handler {
 		for _, e := range f.endpoints {
 			guarded := a.guard(f, e.handle)
 			if f.throttle != nil {
-				guarded = throttled(f.throttle, guarded)
+				guarded = a.throttled(f.throttle, guarded)
 			}
 			router.Request(f.name, e.method, routePrefix+"/"+e.path, guarded)
 		}

@@ -93,4 +93,7 @@ func TestStatusOfAnInstanceWithOperationsAlone(t *testing.T) {
 	if len(status.Breakers) != 1 || status.Breakers[0].Backend != "Packages" {
 		t.Errorf("%+v", status)
 	}
+	if asked, state := alone.readiness.Ask(t.Context()); state != customhandler.Degraded || asked["status"] != "failed" {
+		t.Errorf("Ready: %s %v", state, asked)
+	}
 }

@@ -83,7 +83,7 @@ func (h *Readiness) Ask(ctx context.Context) (results map[string]string, state S
 		case state == Ready:
 			state = Degraded
 		}
-		h.logger.WarnContext(ctx, "service out of reach", "service", c.Name, telemetry.KeyError, errs[i])
+		h.logger.WarnContext(ctx, "a check of readiness has failed", "check", c.Name, telemetry.KeyError, errs[i])
 	}
 	h.results, h.state, h.at = results, state, h.now()
 	return results, state

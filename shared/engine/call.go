@@ -42,7 +42,7 @@ func (s *session) attempt(ctx context.Context, step string, a Attempt) workflow.
 			break
 		}
 	}
-	if o := f.Outcome; a.Undo && (o.ShutOut() || o.Retry == workflow.RetryNever && o.Type != workflow.TypeCannotUndo) {
+	if o := f.Outcome; a.Undo && o.UndoRefused() {
 		s.r.Log.WarnContext(ctx, "undo refused", telemetry.KeyTransaction, s.p.ID, telemetry.KeyStep, step, telemetry.KeyAttempt, a.Number,
 			telemetry.KeyStatus, o.Status, "type", o.Type, telemetry.KeyError, o.Message)
 	}

@@ -55,6 +55,7 @@ func fold(previous *Status, of shard.Number, steps []workflow.Step, reports []Re
 			s.Ends[state] += rate
 		}
 		s.UndosBegun += r.UndosBegun
+		s.SignInsRefused += r.SignInsRefused
 		latency += r.Latency * r.Ends[workflow.Completed]
 	}
 	for i := range steps {
@@ -91,6 +92,7 @@ func (s Survey) whole() Survey {
 func (a *Accepting) add(b Accepting) {
 	a.PerSecond += b.PerSecond
 	a.FailedPerSecond += b.FailedPerSecond
+	a.RefusedPerSecond += b.RefusedPerSecond
 	a.Buffer += b.Buffer
 	a.Room += b.Room
 	a.Fullest = max(a.Fullest, b.Fullest)
@@ -101,6 +103,9 @@ func (s *StepFlow) add(b StepFlow) {
 	s.PerSecond += b.PerSecond
 	s.FailedPerSecond += b.FailedPerSecond
 	s.Error = cmp.Or(s.Error, b.Error)
+	if b.UndoRefusedAt.After(s.UndoRefusedAt) {
+		s.UndoRefusedAt = b.UndoRefusedAt
+	}
 }
 
 // backlog is how many events and messages wait.

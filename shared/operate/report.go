@@ -2,12 +2,15 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
@@ -22,6 +25,9 @@ const (
 	current = 4 * reportEvery
 	// present is how long an instance counts as there.
 	present = 2*heartbeat + current
+	// remembered is for how long a refused undo is told: by then Sweep has counted what
+	// is Stuck for it.
+	remembered = surveyEvery + 2*surveySlack
 	// reportTimeout bounds the storing of a report.
 	reportTimeout = 4 * time.Second
 )
@@ -36,16 +42,18 @@ type Report struct {
 	// Breakers are the open ones: since when, by backend.
 	Breakers map[string]time.Time `json:"breakers,omitempty"`
 	Database Database             `json:"database,omitzero"`
-	// Ends, UndosBegun and Latency are as in Status and History.
-	Ends       map[workflow.State]float64 `json:"ends,omitempty"`
-	UndosBegun float64                    `json:"undosBegun,omitempty"`
-	Latency    float64                    `json:"latency,omitempty"`
+	// Ends, UndosBegun, SignInsRefused and Latency are as in Status and History.
+	Ends           map[workflow.State]float64 `json:"ends,omitempty"`
+	UndosBegun     float64                    `json:"undosBegun,omitempty"`
+	SignInsRefused float64                    `json:"signInsRefused,omitempty"`
+	Latency        float64                    `json:"latency,omitempty"`
 }
 
 // quiet reports whether there is nothing to tell but that the instance is there.
 func (r *Report) quiet() bool {
 	a := r.Accepting
-	return a.PerSecond == 0 && a.FailedPerSecond == 0 && a.Buffer == 0 && r.Database.ThrottledPerSecond == 0 && len(r.Steps)+len(r.Breakers)+len(r.Ends) == 0 && r.UndosBegun == 0
+	return a.PerSecond+a.FailedPerSecond+a.RefusedPerSecond == 0 && a.Buffer == 0 && r.Database.ThrottledPerSecond == 0 &&
+		len(r.Steps)+len(r.Breakers)+len(r.Ends) == 0 && r.UndosBegun+r.SignInsRefused == 0
 }
 
 // Reporter counts what an instance does, for its reports. It is safe for concurrent
@@ -63,6 +71,8 @@ type Reporter struct {
 	since     time.Time // of the counts
 	accepted  int
 	failed    int
+	busy      int
+	signIns   int // refused
 	tries     int // of operations on Cosmos DB
 	throttled int
 	steps     map[string]*StepFlow // the rates are counts
@@ -97,6 +107,23 @@ func (r *Reporter) Tried(throttled bool) {
 	r.tries++
 	if throttled {
 		r.throttled++
+	}
+}
+
+// Refused counts a request that was answered with an error: the two kinds that
+// somebody should know of, an instance that is too busy and a sign-in that is not good.
+func (r *Reporter) Refused(err error) {
+	var p *problem.Problem
+	busy := errors.Is(err, ingest.ErrBusy)
+	if !busy && (!errors.As(err, &p) || p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if busy {
+		r.busy++
+	} else {
+		r.signIns++
 	}
 }
 
@@ -136,6 +163,13 @@ func (c watched) Do(ctx context.Context, a engine.Attempt) workflow.Outcome {
 			s.FailedPerSecond++
 			s.Error = o.Type
 		}
+		switch {
+		case !a.Undo:
+		case o.UndoRefused():
+			s.UndoRefusedAt = c.to.now().UTC()
+		case o.Retry == workflow.RetryNone:
+			s.UndoRefusedAt = time.Time{}
+		}
 	})
 	return o
 }
@@ -160,15 +194,21 @@ func (r *Reporter) Take() Report {
 	now := r.now().UTC()
 	seconds := max(now.Sub(r.since).Seconds(), 1e-3)
 	out := Report{
-		Instance: r.instance, At: now, UndosBegun: float64(r.undos) / seconds,
-		Accepting: Accepting{PerSecond: float64(r.accepted) / seconds, FailedPerSecond: float64(r.failed) / seconds, Buffer: buffer, Room: room},
+		Instance: r.instance, At: now, UndosBegun: float64(r.undos) / seconds, SignInsRefused: float64(r.signIns) / seconds,
+		Accepting: Accepting{
+			PerSecond: float64(r.accepted) / seconds, FailedPerSecond: float64(r.failed) / seconds, RefusedPerSecond: float64(r.busy) / seconds,
+			Buffer: buffer, Room: room,
+		},
 	}
 	out.Database = Database{PerSecond: float64(r.tries) / seconds, ThrottledPerSecond: float64(r.throttled) / seconds}
 	if room > 0 {
 		out.Accepting.Fullest = float64(buffer) / float64(room)
 	}
 	for name, s := range r.steps {
-		if s.InFlight == 0 && s.PerSecond == 0 {
+		if now.Sub(s.UndoRefusedAt) > remembered {
+			s.UndoRefusedAt = time.Time{}
+		}
+		if s.InFlight == 0 && s.PerSecond == 0 && s.UndoRefusedAt.IsZero() {
 			delete(r.steps, name)
 			continue
 		}
@@ -194,7 +234,7 @@ func (r *Reporter) Take() Report {
 	if n := r.ends[workflow.Completed]; n > 0 {
 		out.Latency = r.latency.Seconds() / float64(n)
 	}
-	r.since, r.accepted, r.failed, r.tries, r.throttled, r.undos, r.latency = now, 0, 0, 0, 0, 0, 0
+	r.since, r.accepted, r.failed, r.busy, r.signIns, r.tries, r.throttled, r.undos, r.latency = now, 0, 0, 0, 0, 0, 0, 0, 0
 	clear(r.ends)
 	return out
 }

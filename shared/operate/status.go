@@ -23,9 +23,11 @@ type Status struct {
 	// that began to be undone.
 	Ends       map[workflow.State]float64 `json:"ends"`
 	UndosBegun float64                    `json:"undosBegun"`
-	Survey     Survey                     `json:"survey"`
-	Instances  []InstanceFlow             `json:"instances"`
-	History    History                    `json:"history"`
+	// SignInsRefused are requests a second whose token is not good, or lacks the role.
+	SignInsRefused float64        `json:"signInsRefused"`
+	Survey         Survey         `json:"survey"`
+	Instances      []InstanceFlow `json:"instances"`
+	History        History        `json:"history"`
 }
 
 // Unusual is one thing that somebody should know.
@@ -45,6 +47,9 @@ type Accepting struct {
 	PerSecond float64 `json:"perSecond"` // requests that the hub has acknowledged
 	// FailedPerSecond are those that it has not.
 	FailedPerSecond float64 `json:"failedPerSecond"`
+	// RefusedPerSecond are requests that an instance was too busy for: it answered 503
+	// without taking anything.
+	RefusedPerSecond float64 `json:"refusedPerSecond"`
 	// Buffer is how many wait for the hub, of all instances; Room is for how many
 	// there is place. Fullest is how full the fullest instance's is, from 0 to 1.
 	Buffer  int     `json:"buffer"`
@@ -82,6 +87,9 @@ type StepFlow struct {
 	// last failure, such as timeout: never a text.
 	FailedPerSecond float64 `json:"failedPerSecond"`
 	Error           string  `json:"error,omitempty"`
+	// UndoRefusedAt is when the backend last refused an undo, or did not let us in; zero
+	// if it is some time ago, or an undo has succeeded since.
+	UndoRefusedAt time.Time `json:"undoRefusedAt,omitzero"`
 }
 
 // Breaker is the open circuit breaker of a backend. Instances tells in how many

@@ -3,7 +3,10 @@ package operate_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 )
 
@@ -60,7 +64,7 @@ func TestUnusual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := newWorld(t).Clock.Now()
+	now, seen := newWorld(t).Clock.Now(), map[string]bool{"failing-functions": true} // see below
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	calls := func(failed float64) operate.Report {
 		return operate.Report{Steps: []operate.StepFlow{{Step: "hotel", Backend: "hotels", PerSecond: 10, FailedPerSecond: failed, Error: "timeout"}}}
@@ -82,6 +86,14 @@ func TestUnusual(t *testing.T) {
 		"a step fails":            {report: calls(3), want: "step.hotel", says: "30 % of the calls of step hotel to hotels fail (timeout)"},
 		"a step fails seldom":     {report: calls(1)},
 		"the hub takes nothing":   {report: operate.Report{Accepting: operate.Accepting{FailedPerSecond: 2}}, want: "accept.failed", says: "2.0 requests a second"},
+		"busy":                    {report: operate.Report{Accepting: operate.Accepting{PerSecond: 100, RefusedPerSecond: 1.1}}, want: "accept.refused", says: "1.1 requests a second"},
+		"hardly busy":             {report: operate.Report{Accepting: operate.Accepting{PerSecond: 100, RefusedPerSecond: 1}}},
+		"an undo was refused":     {report: operate.Report{Steps: []operate.StepFlow{{Step: "hotel", Backend: "hotels", UndoRefusedAt: ago(time.Second)}}}, want: "undo.hotel", says: "hotels refuses the undo of step hotel"},
+		"sign-ins":                {report: operate.Report{SignInsRefused: 1}, want: "sign-ins", says: "1.0 requests a second"},
+		"a sign-in":               {report: operate.Report{SignInsRefused: 0.9}},
+		"runs for long":           {survey: open(workflow.Running, 3, 2*time.Hour), want: "waiting.Running", says: "3 Running transactions, the oldest accepted 2h0m0s ago"},
+		"runs":                    {survey: open(workflow.Running, 3, time.Hour)},
+		"is not begun":            {survey: open(workflow.Accepted, 1, 2*time.Hour), want: "waiting.Accepted", says: "1 Accepted transaction,"},
 		"a full buffer":           {report: operate.Report{Accepting: operate.Accepting{Fullest: 0.8}}, want: "accept.buffer", says: "80 % full"},
 		"Cosmos DB throttles":     {report: operate.Report{Database: operate.Database{PerSecond: 8, ThrottledPerSecond: 4}}, want: "database.throttled", says: "50 % of the operations"},
 		"it does seldom":          {report: operate.Report{Database: operate.Database{PerSecond: 10, ThrottledPerSecond: 1}}},
@@ -109,6 +121,7 @@ func TestUnusual(t *testing.T) {
 				t.Fatalf("unusual: %q, want %q", got, c.want)
 			}
 			for _, u := range s.Unusual {
+				seen[u.About] = true
 				if !strings.Contains(u.Says, c.says) || u.Do == "" || u.Since.IsZero() || u.Since.After(s.At) {
 					t.Errorf("%+v, want %q", u, c.says)
 				}
@@ -117,6 +130,9 @@ func TestUnusual(t *testing.T) {
 				}
 			}
 		})
+	}
+	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, operate.Headings) {
+		t.Errorf("it is about %v, and Headings are %v", got, operate.Headings)
 	}
 	w := newWorld(t)
 	if got := keys(w.status(time.Second)); got != "survey.none" {
@@ -153,18 +169,18 @@ func TestStatusFolds(t *testing.T) {
 	opened := w.Clock.Now().Add(-time.Minute)
 	for _, name := range []string{"b.1", "a.1"} {
 		w.report(operate.Report{
-			Instance: name, Accepting: operate.Accepting{PerSecond: 10, Buffer: 2, Room: 10, Fullest: 0.2}, Ends: map[workflow.State]float64{workflow.Completed: 5},
-			Latency: 2, UndosBegun: 1, Steps: []operate.StepFlow{{Step: "hotel", Backend: "hotels", InFlight: 1, PerSecond: 4}},
+			Instance: name, Accepting: operate.Accepting{PerSecond: 10, RefusedPerSecond: 3, Buffer: 2, Room: 10, Fullest: 0.2}, SignInsRefused: 2, Ends: map[workflow.State]float64{workflow.Completed: 5},
+			Latency: 2, UndosBegun: 1, Steps: []operate.StepFlow{{Step: "hotel", Backend: "hotels", InFlight: 1, PerSecond: 4, UndoRefusedAt: opened}},
 			Breakers: map[string]time.Time{"cars": opened},
 		})
 		opened = opened.Add(-time.Minute)
 	}
 	w.survey(operate.Survey{Partitions: []operate.Lag{{Partition: "0", Lag: 7}}, Queues: []operate.QueueCount{{Queue: "q", Active: 3, Scheduled: 9}}})
 	s := w.status(time.Second)
-	if a := s.Accepting; a.PerSecond != 20 || a.Buffer != 4 || a.Room != 20 || a.Fullest != 0.2 || s.UndosBegun != 2 || s.Ends[workflow.Completed] != 10 {
+	if a := s.Accepting; a.PerSecond != 20 || a.RefusedPerSecond != 6 || s.SignInsRefused != 4 || a.Buffer != 4 || a.Room != 20 || a.Fullest != 0.2 || s.UndosBegun != 2 || s.Ends[workflow.Completed] != 10 {
 		t.Errorf("%+v", s)
 	}
-	if diff := cmp.Diff([]operate.StepFlow{{Step: "hotel", Backend: "hotels", InFlight: 2, PerSecond: 8}}, s.Steps); diff != "" {
+	if diff := cmp.Diff([]operate.StepFlow{{Step: "hotel", Backend: "hotels", InFlight: 2, PerSecond: 8, UndoRefusedAt: opened.Add(2 * time.Minute)}}, s.Steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 	if len(s.Breakers) != 1 || s.Breakers[0].Instances != 2 || !s.Breakers[0].Since.Equal(opened.Add(time.Minute)) {
@@ -276,6 +292,12 @@ func TestSurvey(t *testing.T) {
 	if got := keys(w.status(0)); got != "stuck" {
 		t.Errorf("unusual: %q", got)
 	}
+	if n := strings.Count(w.log.String(), `"msg":"something is unusual","key":"stuck","about":"stuck","urgent":true`); n != 2 {
+		t.Errorf("logged %d times with 2 surveys:\n%s", n, &w.log)
+	}
+	if err := w.operate.Well(t.Context()); err == nil || !strings.Contains(err.Error(), "1 Stuck transaction") {
+		t.Errorf("well: %v", err)
+	}
 }
 
 // A Reporter counts what was done since its last report, and is quiet after it.
@@ -286,6 +308,12 @@ func TestReporter(t *testing.T) {
 	r.Breakers = func() map[string]time.Duration { return map[string]time.Duration{"cars": 0, "hotels": time.Minute} }
 	r.Flushed(ingest.Flush{Events: 10})
 	r.Flushed(ingest.Flush{Events: 5, Err: errors.New("away")})
+	for range 5 {
+		r.Refused(fmt.Errorf("busy: %w", ingest.ErrBusy))
+		r.Refused(problem.New(problem.Forbidden, ""))
+		r.Refused(problem.New(problem.Unauthorized, ""))
+		r.Refused(problem.New(problem.Unavailable, "")) // all of it is somebody else's
+	}
 	accepted := workflow.At(w.Clock.Now())
 	outcome := workflow.Outcome{Retry: workflow.RetryLater, Type: "timeout"}
 	for i := range 10 {
@@ -295,7 +323,7 @@ func TestReporter(t *testing.T) {
 	calls := r.Calls(backend(func() workflow.Outcome { during = r.Take(); return outcome }))
 	w.Clock.Advance(5 * time.Second)
 	calls.Do(t.Context(), engine.Attempt{Step: "hotel", Call: workflow.Call{Backend: "hotels"}})
-	if during.Accepting != (operate.Accepting{PerSecond: 2, FailedPerSecond: 1, Buffer: 3, Room: 4, Fullest: 0.75}) || len(during.Steps) != 1 || during.Steps[0].InFlight != 1 {
+	if during.Accepting != (operate.Accepting{PerSecond: 2, FailedPerSecond: 1, RefusedPerSecond: 1, Buffer: 3, Room: 4, Fullest: 0.75}) || during.SignInsRefused != 2 || len(during.Steps) != 1 || during.Steps[0].InFlight != 1 {
 		t.Errorf("%+v", during)
 	}
 	if during.Database != (operate.Database{PerSecond: 2, ThrottledPerSecond: 1}) {
@@ -315,8 +343,52 @@ func TestReporter(t *testing.T) {
 	if after.Ends[workflow.Completed] != 1 || len(after.Ends) != 1 || after.UndosBegun != 1 || after.Latency != 5 {
 		t.Errorf("%+v", after)
 	}
-	if last := r.Take(); len(last.Steps)+len(last.Ends) != 0 || last.Database.PerSecond != 0 || last.Accepting.PerSecond != 0 || last.Latency != 0 {
+	if last := r.Take(); len(last.Steps)+len(last.Ends) != 0 || last.Database.PerSecond != 0 || last.Latency != 0 ||
+		last.Accepting.PerSecond+last.Accepting.RefusedPerSecond+last.SignInsRefused != 0 {
 		t.Errorf("nothing happened, and %+v", last)
+	}
+}
+
+// A refused undo is told until Sweep has counted what is Stuck, or until an undo of
+// the step succeeds; one that comes too late is none.
+func TestReporterTellsOfRefusedUndos(t *testing.T) {
+	w := newWorld(t)
+	r := operate.NewReporter("a.1", w.Clock.Now)
+	var outcome workflow.Outcome
+	calls := r.Calls(backend(func() workflow.Outcome { return outcome }))
+	told := func(undo bool, o workflow.Outcome) time.Time {
+		t.Helper()
+		outcome = o
+		calls.Do(t.Context(), engine.Attempt{Step: "hotel", Undo: undo, Call: workflow.Call{Backend: "hotels"}})
+		return r.Take().Steps[0].UndoRefusedAt
+	}
+	refused := workflow.Outcome{Retry: workflow.RetryNever, Effect: workflow.EffectNo, Status: 405, Type: "odd"}
+	shutOut := workflow.Outcome{Retry: workflow.RetryLater, Effect: workflow.EffectNo, Status: 403}
+	if at := told(false, refused); !at.IsZero() {
+		t.Errorf("a refused call: %v", at)
+	}
+	if at := told(true, workflow.Outcome{Retry: workflow.RetryNever, Status: 409, Type: workflow.TypeCannotUndo}); !at.IsZero() {
+		t.Errorf("too late: %v", at)
+	}
+	for _, o := range []workflow.Outcome{refused, shutOut} {
+		if at := told(true, o); !at.Equal(w.Clock.Now()) {
+			t.Errorf("%+v: %v", o, at)
+		}
+		if at := told(false, workflow.Outcome{}); at.IsZero() {
+			t.Error("a call that succeeds ends it")
+		}
+		if at := told(true, workflow.Outcome{}); !at.IsZero() {
+			t.Errorf("an undo has succeeded since: %v", at)
+		}
+	}
+	told(true, refused)
+	w.Clock.Advance(70 * time.Second)
+	if steps := r.Take().Steps; len(steps) != 1 || steps[0].UndoRefusedAt.IsZero() {
+		t.Errorf("after 70 s: %+v", steps)
+	}
+	w.Clock.Advance(time.Second)
+	if steps := r.Take().Steps; len(steps) != 0 {
+		t.Errorf("after 71 s: %+v", steps)
 	}
 }
 

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -54,20 +55,40 @@ type Counter interface {
 
 // Survey finds out how many transactions are open, and what the hub and the queues
 // hold, and stores it; not more often than once a minute, whoever runs the timer. Then it
-// puts the status together and stores it, so that the history has a point for each minute. What can't be
-// found out is told in the survey.
+// puts the status together and stores it, so that the history has a point for each minute,
+// and logs what is unusual, for the alerts. What can't be found out is told in the survey.
 func (s *Service) Survey(ctx context.Context) error {
 	_, last, _, err := s.c.Told.Read(ctx)
 	if err != nil {
 		return fmt.Errorf("survey: %w", err)
 	}
-	if now := s.now(); now.Sub(last.At) >= surveyEvery-surveySlack {
+	now := s.now()
+	due := now.Sub(last.At) >= surveyEvery-surveySlack
+	if due {
 		if err := s.c.Told.Surveyed(ctx, s.survey(ctx, now)); err != nil {
 			return fmt.Errorf("survey: %w", err)
 		}
 	}
-	_, err = s.status(ctx, true)
-	return err
+	status, err := s.status(ctx, true)
+	if err != nil || !due {
+		return err
+	}
+	for _, u := range status.Unusual {
+		s.c.Logger.WarnContext(ctx, "something is unusual", "key", u.Key, "about", u.About, "urgent", u.Urgent, "since", u.Since, "says", u.Says)
+	}
+	return nil
+}
+
+// Well returns an error while something urgent is unusual, as Status tells it.
+func (s *Service) Well(ctx context.Context) error {
+	status, err := s.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if len(status.Unusual) > 0 && status.Unusual[0].Urgent { // what is urgent comes first
+		return errors.New(status.Unusual[0].Says)
+	}
+	return nil
 }
 
 func (s *Service) survey(ctx context.Context, now time.Time) Survey {

@@ -11,16 +11,26 @@ import (
 
 // From when on something is unusual.
 const (
-	failingShare   = 0.2 // of a step's attempts
-	fullBuffer     = 0.8 // of an instance's writer
-	throttledShare = 0.1 // of the tries of operations on Cosmos DB
+	failingShare   = 0.2  // of a step's attempts
+	fullBuffer     = 0.8  // of an instance's writer
+	refusedShare   = 0.01 // of the requests
+	refusedSignIns = 1.0  // a second
+	throttledShare = 0.1  // of the tries of operations on Cosmos DB
 	lateUnread     = time.Minute
 	lateRenewal    = 2 * time.Minute // a trigger that reads renews its claim within seconds
 	lateWake       = 5 * time.Minute
 	lateNotice     = 10 * time.Minute
 	longUndo       = time.Hour
+	longWait       = time.Hour
 	surveyOutdated = 3 * time.Minute
 )
+
+// Headings are the paragraphs of docs/operations.md that Unusual.About names. Each is
+// the key of an alert, too.
+var Headings = []string{
+	"breaker-open", "buffer", "dead-letters", "failing-functions", "lag", "notices", "oldest-waiting", "overload", "quarantine", "relay-stands",
+	"sign-ins-refused", "stuck", "throttling", "undo-lasts", "undo-refused",
+}
 
 // unusual tells what somebody should know of a status, what can't wait first. What
 // has no time of its own is unusual from now on.
@@ -44,6 +54,11 @@ func unusual(s *Status, steps []workflow.Step) []Unusual {
 				fmt.Sprintf("%.0f %% of the calls of step %s to %s fail (%s), and are repeated.", 100*f.FailedPerSecond/f.PerSecond, f.Step, f.Backend, f.Error),
 				fmt.Sprintf("Look at %s and its log; ops show tells the error of one transaction.", f.Backend))
 		}
+		if !f.UndoRefusedAt.IsZero() {
+			add(true, "undo."+f.Step, "undo-refused", f.UndoRefusedAt,
+				fmt.Sprintf("%s refuses the undo of step %s, or does not let it in: something stays that should be gone.", f.Backend, f.Step),
+				fmt.Sprintf("Mend it at %s; ops list shows what is Stuck for it, and ops show the call.", f.Backend))
+		}
 	}
 	a := s.Accepting
 	if a.FailedPerSecond > 0 {
@@ -51,8 +66,13 @@ func unusual(s *Status, steps []workflow.Step) []Unusual {
 			fmt.Sprintf("The hub does not acknowledge %.1f requests a second: their clients get 503.", a.FailedPerSecond),
 			"Look whether the hub throttles or is away.")
 	}
+	if a.RefusedPerSecond > refusedShare*a.PerSecond {
+		add(true, "accept.refused", "overload", time.Time{},
+			fmt.Sprintf("Instances are too busy for %.1f requests a second: their clients get 503.", a.RefusedPerSecond),
+			"Add instances, or units of the hub if it throttles.")
+	}
 	if a.Fullest >= fullBuffer {
-		add(true, "accept.buffer", "overload", time.Time{},
+		add(true, "accept.buffer", "buffer", time.Time{},
 			fmt.Sprintf("The buffer of an instance that accepts is %.0f %% full: what it can't take is refused.", 100*a.Fullest),
 			"Add instances, or units of the hub if it throttles.")
 	}
@@ -60,6 +80,11 @@ func unusual(s *Status, steps []workflow.Step) []Unusual {
 		add(false, "database.throttled", "throttling", time.Time{},
 			fmt.Sprintf("Cosmos DB throttles %.0f %% of the operations: they are repeated, and all is slow.", 100*d.ThrottledPerSecond/d.PerSecond),
 			"Look at Requests, by status, for the container, and raise its maximum if it lasts.")
+	}
+	if s.SignInsRefused >= refusedSignIns {
+		add(false, "sign-ins", "sign-ins-refused", time.Time{},
+			fmt.Sprintf("Refused for their sign-in (401, 403): %.1f requests a second.", s.SignInsRefused),
+			"A client has lost its role or its secret, or somebody tries; at LOG_LEVEL info the lines \"caller refused\" say why.")
 	}
 	surveyed(s, add)
 	slices.SortStableFunc(out, func(a, b Unusual) int {
@@ -96,8 +121,14 @@ func surveyed(s *Status, add func(urgent bool, key, about string, since time.Tim
 		add(false, "undo", "undo-lasts", time.Time{}, fmt.Sprintf("Being undone: %s, the oldest accepted %s ago: an undo lasts.", n.of("transaction"), ago(s.At, n.OldestAt)),
 			"ops list -state Compensating shows them; ops show tells which undo fails.")
 	}
+	for _, state := range []workflow.State{workflow.Accepted, workflow.Running} {
+		if n := v.States[state]; old(n.OldestAt, longWait) {
+			add(false, "waiting."+string(state), "oldest-waiting", n.OldestAt.Add(longWait), fmt.Sprintf("Not finished: %s, the oldest accepted %s ago.", n.of(string(state)+" transaction"), ago(s.At, n.OldestAt)),
+				"ops list -state open shows where each stands and its last error.")
+		}
+	}
 	if n := v.Overdue; old(n.OldestAt, lateWake) {
-		add(true, "overdue", "backlog", n.OldestAt.Add(lateWake), fmt.Sprintf("Nobody has answered the wakes of %s, the oldest for %s.", n.of("transaction"), ago(s.At, n.OldestAt)),
+		add(true, "overdue", "oldest-waiting", n.OldestAt.Add(lateWake), fmt.Sprintf("Nobody has answered the wakes of %s, the oldest for %s.", n.of("transaction"), ago(s.At, n.OldestAt)),
 			"Look whether Schedule and Supervise run, and whether the queues are taken from.")
 	}
 	if n := v.Quarantine; n.Count > 0 {

@@ -317,8 +317,8 @@ function renderNow(s) {
     : el('ul', { 'aria-label': 'Unusual' }, s.unusual.map((u) => el('li', { class: u.urgent && 'urgent' }, el('strong', {}, u.says), ` ${u.do} `,
       el('span', { class: 'quiet' }, `Since ${time(u.since)} (${since(u.since)}); docs/operations.md, “${u.about}”.`)))))
   show(byID('strip'), strip(byID('strip'), [
-    { title: 'Accepted', level: level(accepting.failedPerSecond > 0, accepting.fullest > 0.5),
-      lines: [rate(accepting.perSecond), `failed ${rate(accepting.failedPerSecond)}`, `waiting ${accepting.buffer} of ${accepting.room}`] },
+    { title: 'Accepted', level: level(accepting.failedPerSecond + accepting.refusedPerSecond > 0, accepting.fullest > 0.5),
+      lines: [rate(accepting.perSecond), `failed ${rate(accepting.failedPerSecond + accepting.refusedPerSecond)}`, `waiting ${accepting.buffer} of ${accepting.room}`] },
     { title: 'Hub', level: level(false, oldest && Date.now() - new Date(oldest) > 60000),
       lines: [`lag ${sum(partitions, 'lag').toLocaleString()}`, oldest ? `oldest ${since(oldest)}` : 'nothing unread', `partitions ${partitions.length}`] },
     { title: 'Queues', level: level(dead > 0, false),

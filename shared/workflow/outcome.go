@@ -74,3 +74,9 @@ type Outcome struct {
 func (o Outcome) ShutOut() bool {
 	return o.Retry == RetryLater && (o.Status == http.StatusUnauthorized || o.Status == http.StatusForbidden)
 }
+
+// UndoRefused reports whether the backend refused an undo call, or did not let us
+// in. That it has happened, and can't be undone any more, is no refusal.
+func (o Outcome) UndoRefused() bool {
+	return o.ShutOut() || o.Retry == RetryNever && o.Type != TypeCannotUndo
+}

@@ -41,7 +41,7 @@ func statusText(s operate.Status) string {
 		say("%s %s Since %s.\n  %s See docs/operations.md#%s", mark, line(u.Says), moment(u.Since), line(u.Do), line(u.About))
 	}
 	a, v := s.Accepting, s.Survey
-	say("accepting    %s/s, not acknowledged %s/s, %d in buffers of %d", rate(a.PerSecond), rate(a.FailedPerSecond), a.Buffer, a.Room)
+	say("accepting    %s/s, not acknowledged %s/s, refused %s/s, %d in buffers of %d", rate(a.PerSecond), rate(a.FailedPerSecond), rate(a.RefusedPerSecond), a.Buffer, a.Room)
 	var lag int64
 	for _, p := range v.Partitions {
 		lag += p.Lag

@@ -46,7 +46,7 @@ func TestTwoApps(t *testing.T) {
 
 	// Each app asks for the services that it has settings for.
 	for url, want := range map[string][]string{
-		r.url(""):                   {"cosmosDB", "eventHubs", "serviceBus"},
+		r.url(""):                   {"cosmosDB", "eventHubs", "serviceBus", "status"},
 		r.Endpoints().BackendsURL(): {"cosmosDB"},
 	} {
 		var ready struct{ Checks map[string]string }

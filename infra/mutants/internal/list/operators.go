@@ -71,6 +71,24 @@ var operators = []mutant.Mutant{
 		Tests: in("./shared/operate"),
 	},
 	{
+		Name: "refused-undo-unseen", Breaks: "An undo that a backend refuses is not told of until Sweep counts what is Stuck.",
+		File:   "shared/operate/report.go",
+		Before: "s.UndoRefusedAt = c.to.now().UTC()", After: "s.UndoRefusedAt = time.Time{}",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "unusual-is-not-logged", Breaks: "Sweep doesn't log what is unusual, and no alert fires.",
+		File:   "shared/operate/survey.go",
+		Before: "if err != nil || !due {", After: "if err != nil || due {",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "all-unusual-degrades", Breaks: "Whoever sends bad tokens makes Ready degraded.",
+		File:   "shared/operate/survey.go",
+		Before: "len(status.Unusual) > 0 && status.Unusual[0].Urgent", After: "len(status.Unusual) > 0",
+		Tests: in("./handlers"), Run: "^TestReadyWhileSomethingIsUnusual$",
+	},
+	{
 		Name: "hastened-undo-is-young", Breaks: "An undo that an operator hastens counts as begun then, and alerts nobody.",
 		File:   "shared/workflow/history.go",
 		Before: " && e.Transition != TransitionHasten", After: "",
