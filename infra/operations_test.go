@@ -11,9 +11,10 @@ import (
 
 	"github.com/fabrikam/drone-delivery/infra/internal/bicep"
 	"github.com/fabrikam/drone-delivery/shared/chosen"
+	"github.com/fabrikam/drone-delivery/shared/operate"
 )
 
-var operationChecks = []check{{"alerts", alerts}, {"what alerts read", readByAlerts}, {"metrics of ours", metricsOfOurs}, {"placeholders", placeholders}}
+var operationChecks = []check{{"alerts", alerts}, {"what alerts read", readByAlerts}, {"metrics of ours", metricsOfOurs}, {"what is unusual", unusual}, {"placeholders", placeholders}}
 
 var alertKinds = []string{"Microsoft.Insights/metricAlerts", "Microsoft.Insights/scheduledQueryRules", "Microsoft.AlertsManagement/prometheusRuleGroups"}
 
@@ -125,6 +126,63 @@ func readByAlerts(w *world) []string {
 					out = append(out, fmt.Sprintf("%s looks for the log line %q, which nothing writes", r.Name, line))
 				}
 			}
+		}
+	}
+	return out
+}
+
+var (
+	asked   = regexp.MustCompile(`Line\.about\) == "([^"]*)"`)
+	drilled = regexp.MustCompile(`\. Drill: ([a-z, -]+)`)
+	// drill is a row of the drills in docs/operations.md, which the tests of package drill
+	// hold against what there is.
+	drill = regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|.*\\(#([a-z-]+)\\) \\|[^|]*\\|$")
+)
+
+// unusual: whatever the status finds unusual has an alert, which leads to the same
+// paragraph of the runbook, and to the drills of that.
+func unusual(w *world) []string {
+	runbook, err := os.ReadFile(filepath.Join(sourceRoot, "docs", "operations.md"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	drills := drill.FindAllStringSubmatch(string(runbook), -1)
+	if len(drills) == 0 {
+		return []string{"docs/operations.md has no drills"}
+	}
+	var out []string
+	told, practised := map[string]bool{}, map[[2]string]bool{}
+	for _, kind := range alertKinds {
+		for _, r := range w.deployed.Of(kind) {
+			for _, text := range texts(r.Body) {
+				m := paragraph.FindStringSubmatch(text)
+				if m != nil {
+					told[m[1]] = true
+				}
+				if m := asked.FindStringSubmatch(text); m != nil && !slices.Contains(operate.Headings, m[1]) {
+					out = append(out, fmt.Sprintf("%s asks for what is about %q, which nothing unusual is", r.Name, m[1]))
+				}
+				d := drilled.FindStringSubmatch(text)
+				if m == nil || d == nil {
+					continue
+				}
+				for name := range strings.SplitSeq(d[1], ", ") {
+					practised[[2]string{m[1], name}] = true
+					if !slices.ContainsFunc(drills, func(row []string) bool { return row[1] == name }) {
+						out = append(out, fmt.Sprintf("%s names the drill %s, which there is not", r.Name, name))
+					}
+				}
+			}
+		}
+	}
+	for _, heading := range operate.Headings {
+		if !told[heading] {
+			out = append(out, "no alert tells of "+heading+", which the status does")
+		}
+	}
+	for _, row := range drills {
+		if !practised[[2]string{row[2], row[1]}] {
+			out = append(out, fmt.Sprintf("no alert of %s names the drill %s", row[2], row[1]))
 		}
 	}
 	return out

@@ -177,6 +177,18 @@ var metricRules = [
     ]
   }
   {
+    key: 'sign-ins-refused'
+    of: 'workflow'
+    title: 'Sign-ins are refused in a burst'
+    window: 'PT5M'
+    frequency: 'PT1M'
+    severity: 2
+    criteria: [
+      // The platform's own among them, which no request of the host shows.
+      { metric: 'Http401', aggregation: 'Total', operator: 'GreaterThan', threshold: 100, dimension: '', values: [] }
+    ]
+  }
+  {
     key: 'front-end-errors'
     of: 'workflow'
     title: 'The workflow app answers 5xx'
@@ -278,6 +290,20 @@ AppTraces
 '''
   }
   {
+    key: 'sign-ins-refused'
+    title: 'Sign-ins are refused in a burst'
+    severity: 2
+    window: 'PT5M'
+    frequency: 'PT5M'
+    once: false
+    query: '''
+AppRequests
+| where ResultCode in ("401", "403")
+| summarize Refused = sum(ItemCount) by AppRoleName
+| where Refused > 100
+'''
+  }
+  {
     key: 'quarantine'
     title: 'Something was put into quarantine'
     severity: 2
@@ -343,6 +369,54 @@ union isfuzzy=true AppTraces, AppExceptions
 '''
   }
 ]
+
+// What the status finds unusual (shared/operate/unusual.go). Sweep logs it once a
+// minute while it lasts, with the sentence that the page and ops status show. The key
+// is what the line is about.
+@export()
+var statusRules = [
+  { key: 'oldest-waiting', title: 'Transactions wait for long, or nobody answers their wakes', severity: 2 }
+  { key: 'buffer', title: 'The buffer of an instance that accepts is nearly full', severity: 1 }
+]
+
+// These have metrics of our own where there are any.
+@export()
+var statusWithoutMetrics = [
+  { key: 'lag', title: 'Events wait long before they are worked on', severity: 2 }
+  { key: 'overload', title: 'Requests are refused with 503', severity: 1 }
+]
+
+// The rest of such a rule; in the query the key has the place of ##about##.
+@export()
+var byStatus = {
+  window: 'PT15M'
+  frequency: 'PT5M'
+  once: false
+  query: '''
+AppTraces
+| where Message has "something is unusual"
+| extend Line = parse_json(Message)
+| where tostring(Line.about) == "##about##"
+| summarize Minutes = dcount(bin(TimeGenerated, 1m)), Says = take_any(tostring(Line.says)) by Key = tostring(Line.key)
+| where Minutes >= 5
+'''
+}
+
+// What practises an alert: go run ./infra/local drill NAME.
+@export()
+var drills = {
+  'breaker-open': 'backend-down, backend-slow, backend-nonsense'
+  'completion-time': 'backend-slow'
+  'oldest-waiting': 'backend-slow'
+  throttling: 'database-throttled'
+  quarantine: 'poison'
+  lag: 'hub-behind'
+  'relay-stands': 'hub-behind'
+  stuck: 'undo-refused'
+  'undo-refused': 'undo-refused'
+  'undo-lasts': 'undo-refused'
+  'service-errors': 'shard-away'
+}
 
 // Without metrics of our own, the host's requests show how long Ingest takes.
 @export()

@@ -1,7 +1,7 @@
 // Alerts, and whom they tell. What is alerted on is in alertrules.bicep, what
 // to do about it in docs/operations.md.
 
-import { metricRules, logRules, acceptByLogs, metricsOfOurs } from 'alertrules.bicep'
+import { metricRules, logRules, statusRules, statusWithoutMetrics, byStatus, acceptByLogs, metricsOfOurs, drills } from 'alertrules.bicep'
 
 param location string
 param tags object
@@ -39,7 +39,13 @@ var resources = {
   workflow: { id: workflowAppId, namespace: 'Microsoft.Web/sites', entities: [] }
   backends: { id: backendsAppId, namespace: 'Microsoft.Web/sites', entities: [] }
 }
-var allLogRules = empty(monitorWorkspaceId) ? concat(logRules, [acceptByLogs]) : logRules
+var toldByStatus = concat(statusRules, empty(monitorWorkspaceId) ? statusWithoutMetrics : [])
+var allLogRules = concat(
+  logRules,
+  map(toldByStatus, rule => union(byStatus, rule, { query: replace(byStatus.query, '##about##', rule.key) })),
+  empty(monitorWorkspaceId) ? [acceptByLogs] : []
+)
+var practised = mapValues(drills, names => '. Drill: ${names}')
 
 resource operators 'Microsoft.Insights/actionGroups@2023-01-01' = {
   name: 'ag-operators-${namePrefix}'
@@ -66,7 +72,7 @@ resource metricAlerts 'Microsoft.Insights/metricAlerts@2018-03-01' = [
     location: 'global'
     tags: tags
     properties: {
-      description: '${rule.title}. ${runbook}${rule.key}'
+      description: '${rule.title}. ${runbook}${rule.key}${contains(drills, rule.key) ? practised[rule.key] : ''}'
       severity: rule.severity
       enabled: true
       scopes: [resources[rule.of].id]
@@ -113,7 +119,7 @@ resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
     kind: 'LogAlert'
     properties: {
       displayName: rule.title
-      description: '${rule.title}. ${runbook}${rule.key}'
+      description: '${rule.title}. ${runbook}${rule.key}${contains(drills, rule.key) ? practised[rule.key] : ''}'
       severity: rule.severity
       enabled: true
       scopes: [workspaceId]
@@ -166,7 +172,7 @@ resource promAlerts 'Microsoft.AlertsManagement/prometheusRuleGroups@2023-03-01'
         enabled: true
         annotations: {
           summary: rule.title
-          description: '${rule.title}. ${runbook}${rule.key}'
+          description: '${rule.title}. ${runbook}${rule.key}${contains(drills, rule.key) ? practised[rule.key] : ''}'
         }
         resolveConfiguration: {
           autoResolved: true
