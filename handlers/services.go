@@ -89,7 +89,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	})
 	out.operate = operate.New(operate.Config{
 		Engine: run, Listing: p.listing, Key: b.Key, Quarantine: p.quarantine, Hub: out.relay, Shards: out.shards, Where: known.Where, Logger: logger,
-		Told: p.told, Counter: p.counter, ConsumerGroup: s.ConsumerGroup, Queues: p.queues, Lasting: known.Lasting(),
+		Told: p.told, Counter: p.counter, ConsumerGroup: s.ConsumerGroup, Queues: p.queues, Lasting: known.Lasting(), TraceURL: s.Telemetry.TraceURL,
 	})
 	return out, nil
 }

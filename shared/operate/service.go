@@ -56,8 +56,10 @@ type Config struct {
 	Lasting time.Duration
 	// Where tells in which shard a transaction is that isn't here, as far as this app knows.
 	// NotFound if there can't be such a one.
-	Where  func(ctx context.Context, id string) (shard.Number, error)
-	Logger *slog.Logger
+	Where func(ctx context.Context, id string) (shard.Number, error)
+	// TraceURL is that of the page of a trace, with {traceId} in it; "" for none.
+	TraceURL string
+	Logger   *slog.Logger
 }
 
 // Service does what operators ask for. It is safe for concurrent use and keeps

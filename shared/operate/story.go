@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -17,6 +18,8 @@ type Story struct {
 	Overdue bool `json:"overdue"`
 	// TraceID is the id of its trace, 32 hexadecimal digits; "" if it has none.
 	TraceID string `json:"traceId,omitempty"`
+	// TraceURL is where people look at it; "" if that is not known.
+	TraceURL string `json:"traceUrl,omitempty"`
 	// Timeline is what has happened, in the order of time.
 	Timeline []Event `json:"timeline"`
 	// Remaining are the undos that are left, in an order in which they can be
@@ -77,6 +80,7 @@ func (s *Service) Story(ctx context.Context, id string) (Story, error) {
 	story.Timeline = Timeline(p, story.Quarantine)
 	if trace := telemetry.SpanContext(p.TraceParent); trace.IsValid() {
 		story.TraceID = trace.TraceID().String()
+		story.TraceURL = strings.ReplaceAll(s.c.TraceURL, "{traceId}", story.TraceID)
 	}
 	return story, nil
 }

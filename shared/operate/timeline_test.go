@@ -44,8 +44,8 @@ func TestTimeline(t *testing.T) {
 			t.Errorf("%q is there %d times:\n%s", want, n, strings.Join(got, "\n"))
 		}
 	}
-	if story.TraceID != "4bf92f3577b34da6a3ce929d0e0e4736" {
-		t.Errorf("trace %q", story.TraceID)
+	if id := "4bf92f3577b34da6a3ce929d0e0e4736"; story.TraceID != id || story.TraceURL != "https://traces.example.com/"+id {
+		t.Errorf("trace %q at %q", story.TraceID, story.TraceURL)
 	}
 	if none := operate.Timeline(&workflow.Progress{}, nil); len(none) != 0 || none == nil {
 		t.Errorf("of nothing: %#v", none)

@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) instance(of *world) *operate.Service {
 	return operate.New(operate.Config{
 		Engine: of.Engine, Listing: operatetest.Listing{Store: w.Store}, Key: "city", Quarantine: w.entries,
-		Hub: &w.lag, Told: w.told, Counter: w.told, Queues: w.told.Queues, ConsumerGroup: "relay", Logger: slog.New(slog.NewJSONHandler(&w.log, nil)),
+		Hub: &w.lag, Told: w.told, Counter: w.told, Queues: w.told.Queues, ConsumerGroup: "relay", TraceURL: "https://traces.example.com/{traceId}", Logger: slog.New(slog.NewJSONHandler(&w.log, nil)),
 		Where: func(_ context.Context, id string) (shard.Number, error) {
 			return 0, failure.New(failure.NotFound, "place", id, nil)
 		},

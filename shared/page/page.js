@@ -13,8 +13,8 @@ class NotSignedIn extends Error {}
 
 // ---- What is shown
 
-// el makes an element. Attributes whose value is undefined or false are left out;
-// everything else is text.
+// el makes an element. Attributes whose value is undefined or false are left out, and
+// links to anything but this page and the web; everything else is text.
 function el(name, attributes, ...children) {
   return fill(document.createElement(name), attributes, children)
 }
@@ -26,19 +26,19 @@ function svg(name, attributes, ...children) {
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (typeof value === 'function') node.addEventListener(name, value)
-    else if (value !== undefined && value !== false) node.setAttribute(name, value)
+    else if (value !== undefined && value !== false && (name !== 'href' || /^(#|https?:)/.test(value))) node.setAttribute(name, value)
   }
   node.append(...children.flat(Infinity).filter((c) => c || c === 0))
   return node
 }
 
-// show replaces what is in a place, and leaves the focus where it was: on the link
-// or button of the same name.
+// show replaces what is in a place, and leaves the focus where it was: on the link,
+// button or box of the same name.
 function show(place, ...nodes) {
-  const same = (node) => `${node.tagName} ${node.getAttribute('href')} ${node.textContent}`
+  const same = (node) => `${node.tagName} ${node.getAttribute('href')} ${node.value} ${node.textContent}`
   const focused = place.contains(document.activeElement) ? same(document.activeElement) : ''
   place.replaceChildren(...nodes.flat(Infinity).filter(Boolean))
-  if (focused) [...place.querySelectorAll('a, button')].find((n) => same(n) === focused)?.focus()
+  if (focused) [...place.querySelectorAll('a, button, input')].find((n) => same(n) === focused)?.focus()
 }
 
 const time = (at) => (at ? new Date(at).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' }) : '')
@@ -57,6 +57,7 @@ function age(ms) {
 }
 
 const toTransaction = (id) => el('a', { href: '#/transaction/' + encodeURIComponent(id) }, id)
+const toEntry = (q) => el('a', { href: `#/entry/${encodeURIComponent(q.source)}/${encodeURIComponent(q.id)}` }, q.id)
 
 // table makes a table of rows, each a list of cells: texts, numbers, nodes.
 function table(caption, heads, rows, none) {
@@ -72,7 +73,7 @@ function table(caption, heads, rows, none) {
 
 // facts makes a list of what is known; what is empty is left out.
 function facts(list) {
-  return el('dl', {}, list.filter(([, value]) => value !== '' && value !== undefined && value !== null)
+  return el('dl', {}, list.filter(([, value]) => (value ?? '') !== '')
     .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))
 }
 
@@ -272,7 +273,8 @@ const views = {
   now: { read: () => call('status'), render: renderNow },
   transactions: { read: (v) => pages('transactions', v.query), render: renderList },
   transaction: { read: (v) => call('transactions/' + encodeURIComponent(v.id)), render: renderStory },
-  quarantine: { read: (v) => pages('quarantine', v.query), render: renderEntries },
+  quarantine: { read: (v) => pages('quarantine', v.query ? v.query.replace('state=any', '') : 'state=Kept'), render: renderEntries },
+  entry: { read: (v) => call(`quarantine/${encodeURIComponent(v.id)}/${encodeURIComponent(v.entry)}`), render: renderEntry },
 }
 
 let wanted = 1 // how often more of a list was asked for, and once
@@ -292,11 +294,19 @@ async function pages(path, query) {
   return { items, more: Boolean(continuation) }
 }
 
-// where reads the address: "#/transactions?state=Stuck", "#/transaction/ID".
+function decoded(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch { // somebody has typed it
+    return text
+  }
+}
+
+// where reads the address: "#/transactions?state=Stuck", "#/transaction/ID", "#/entry/SOURCE/ID".
 function where() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?')
-  const [name, id] = path.split('/')
-  return { name: name in views ? name : 'now', id: decodeURIComponent(id ?? ''), query: query ?? '' }
+  const [name, id, entry] = path.split('/').map(decoded)
+  return { name: Object.hasOwn(views, name) ? name : 'now', id, entry, query: query ?? '' }
 }
 
 const rate = (n) => `${n < 10 ? Number(n.toFixed(1)) : Math.round(n).toLocaleString()}/s`
@@ -306,7 +316,7 @@ const sum = (list, field) => list.reduce((all, one) => all + one[field], 0)
 
 function renderNow(s) {
   const { accepting, survey, steps, breakers, history } = s
-  const [states, partitions, queues] = [survey.states ?? {}, survey.partitions ?? [], survey.queues ?? []]
+  const { states, partitions, queues } = survey
   const oldest = partitions.map((p) => p.oldestUnreadAt).filter(Boolean).sort()[0]
   const dead = sum(queues, 'dead')
   const failing = sum(steps, 'failedPerSecond')
@@ -330,14 +340,14 @@ function renderNow(s) {
     { title: 'Quarantine', level: level(false, survey.quarantine.count > 0), lines: [`to decide ${many(survey.quarantine)}`] },
     { title: 'Notices', level: level(false, survey.overdue.count > 0), lines: [`to deliver ${many(survey.notices)}`, `wakes overdue ${many(survey.overdue)}`] },
   ]))
-  const begun = new Date(history.from ?? 0).getTime() || 0
-  const points = (values) => (values ?? []).map((value, i) => ({ at: begun + i * 60000, value }))
+  const begun = new Date(history.from).getTime()
+  const points = (values) => values.map((value, i) => ({ at: begun + i * 60000, value }))
   show(byID('pictures'), curve(byID('pictures'), 'Backlog', points(history.backlog), (n) => Math.round(n).toLocaleString()),
     curve(byID('pictures'), 'Latency', points(history.latency).filter((p) => p.value > 0), (n) => age(n * 1000)))
   const toState = (state) => el('a', { href: '#/transactions?state=' + encodeURIComponent(state) }, state)
   show(byID('details'),
     table('Transactions by state', ['State', 'Count', 'Oldest'], Object.entries(states).map(([state, c]) => [toState(state), many(c), since(c.oldestAt)])),
-    table('Ends', ['State', 'Rate'], Object.entries(s.ends ?? {}).map(([state, n]) => [toState(state), rate(n)])),
+    table('Ends', ['State', 'Rate'], Object.entries(s.ends).map(([state, n]) => [toState(state), rate(n)])),
     table('Steps', ['Step', 'Backend', 'In flight', 'Calls', 'Failed', 'Last failure', 'Breaker'], steps.map((f) => {
       const open = breakers.find((b) => b.backend === f.backend)
       return [f.step, f.backend, f.inFlight, rate(f.perSecond), rate(f.failedPerSecond), f.error ?? '', open ? `open for ${since(open.since)}, in ${open.instances} instances` : '']
@@ -347,8 +357,16 @@ function renderNow(s) {
       partitions.map((p) => [p.partition, p.lag, since(p.oldestUnreadAt), p.renewedAt ? age(new Date(survey.at) - new Date(p.renewedAt)) + ' before' : 'nobody reads'])))
 }
 
-const listed = (s) => [toTransaction(s.id), s.state, s.cause ?? '', (s.unusual ?? []).join(', '), moment(s.since ?? s.changedAt), s.step ?? '',
-  s.attempts ?? '', s.lastError ?? s.reason ?? '', moment(s.wakeAt)]
+const wrong = (s) => s.lastError ?? s.reason ?? ''
+const listed = (s, box) => [box, toTransaction(s.id), s.state, s.cause ?? '', (s.unusual ?? []).join(', '), moment(s.since ?? s.changedAt), s.step ?? '',
+  s.attempts ?? '', wrong(s), moment(s.wakeAt)]
+
+// filled puts the filter of the address into its form.
+function filled(form, query, state) {
+  for (const field of form.elements) {
+    if (field.name) field.value = query.get(field.name) ?? (field.name === 'state' ? state : '')
+  }
+}
 
 function renderList(page, view) {
   const query = new URLSearchParams(view.query)
@@ -357,28 +375,26 @@ function renderList(page, view) {
     location.replace('#/transaction/' + encodeURIComponent(page.items[0].id))
     return
   }
-  for (const field of byID('filter').elements) {
-    if (field.name) field.value = query.get(field.name) ?? (field.name === 'state' && !query.has('caller') ? 'Stuck' : '')
-  }
-  show(byID('list'), search && el('p', {}, `Found by “${search}”, as an id or a key:`),
-    table('Transactions', ['Id', 'State', 'Cause', 'Unusual', 'Since', 'Step', 'Attempts', 'Last error', 'Next wake'], page.items.map(listed),
-      page.more ? 'none on this page; there are more pages' : 'none'))
+  filled(byID('filter'), query, query.has('caller') ? '' : 'Stuck')
+  const boxes = choosing(byID('chosen'), ['retry', 'giveup', 'wake'],
+    page.items.map((s) => ({ name: s.id, state: s.state, what: [s.step, wrong(s)].filter(Boolean).join(': ') })))
+  show(byID('list'), search && el('p', {}, 'Found by ', el('q', {}, search), ', as an id or a key:'),
+    table('Transactions', ['Choose', 'Id', 'State', 'Cause', 'Unusual', 'Since', 'Step', 'Attempts', 'Last error', 'Next wake'],
+      page.items.map((s, i) => listed(s, boxes[i])), page.more ? 'none on this page; there are more pages' : 'none'))
   byID('more').hidden = !page.more
 }
 
-function renderStory(story, view) {
+function renderStory(story) {
   const t = story.transaction
   show(byID('transaction-title'), 'Transaction ' + t.id)
   show(byID('story'),
     facts([['State', t.state], ['Cause', t.cause], ['Reason', t.reason], ['Accepted', moment(t.acceptedAt)], ['Started', moment(t.startedAt)],
-      ['Ended', moment(t.endedAt)], ['Next wake', moment(t.wakeAt)], ['Caller', t.caller], ['Trace', story.traceId]]),
+      ['Ended', moment(t.endedAt)], ['Next wake', moment(t.wakeAt)], ['Caller', t.caller],
+      ['Trace', story.traceUrl ? el('a', { href: story.traceUrl, target: '_blank', rel: 'noreferrer' }, story.traceId) : story.traceId]]),
     table('What comes next', ['When', 'What'], story.next.map((n) => [moment(n.at), n.what])),
     table('What is left', ['Step', 'Effect', 'Call that removes it', 'Attempts', 'Last error'],
       story.remaining.map((r) => [r.step, r.effect, r.method ? `${r.method} ${r.backend} ${r.path}` : '', r.attempts, r.error?.message ?? ''])))
-  const names = { retry: 'Retry', giveup: 'Give up', wake: 'Wake now' }
-  byID('act').hidden = story.acts.length === 0
-  show(byID('acts'), story.acts.map((act) => el('button', { type: 'submit', value: act }, names[act] ?? act)))
-  byID('act').dataset.id = view.id
+  buttons(byID('acts'), story.acts, () => [{ name: t.id, state: t.state, what: story.remaining.map((r) => r.error?.message).join(' ') || t.reason }])
   show(byID('past'), timeline(byID('past'), t),
     table('Steps', ['Step', 'State', 'Effect', 'Attempts', 'Began', 'Took', 'Last error'], t.steps.map((s) => [
       s.name, s.state, s.effect, s.attempts, moment(s.startedAt), s.endedAt && s.startedAt ? age(new Date(s.endedAt) - new Date(s.startedAt)) : '',
@@ -387,34 +403,89 @@ function renderStory(story, view) {
       t.operations.map((o) => [o.kind, o.state, o.reason ?? '', moment(o.acceptedAt), moment(o.endedAt), o.id])),
     table('What has happened', ['When', 'About', 'What', 'Who'],
       story.timeline.map((e) => [moment(e.at), e.step ? `${e.kind} ${e.step}` : e.kind, e.what, e.by ?? ''])),
-    table('In the quarantine', ['When', 'Source', 'Reason', 'Detail', 'State'],
-      story.quarantine.map((q) => [moment(q.at), q.source, q.reason, q.detail ?? '', q.state])))
+    table('In the quarantine', ['When', 'Entry', 'Reason', 'Detail', 'State'],
+      story.quarantine.map((q) => [moment(q.at), toEntry(q), q.reason, q.detail ?? '', q.state])))
 }
 
-function renderEntries(page) {
-  show(byID('entries'), table('Entries', ['When', 'Source', 'Id', 'Reason', 'Detail', 'Transaction', 'State'], page.items.map((q) => [
-    moment(q.at), q.source, q.id, q.reason, q.detail ?? '', q.transactionId ? toTransaction(q.transactionId) : '', q.state]), 'empty'))
+const ofEntry = (q) => ({ name: `${q.source}/${q.id}`, state: q.state, what: `${q.reason}: ${q.detail ?? ''}` })
+
+function renderEntries(page, view) {
+  filled(byID('entry-filter'), new URLSearchParams(view.query), view.query ? 'any' : 'Kept')
+  const boxes = choosing(byID('chosen-entries'), ['redrive', 'drop'], page.items.map((q) => q.state === 'Kept' && ofEntry(q)))
+  show(byID('entries'), table('Entries', ['Choose', 'When', 'Source', 'Id', 'Reason', 'Detail', 'Transaction', 'State'], page.items.map((q, i) => [
+    boxes[i], moment(q.at), q.source, toEntry(q), q.reason, q.detail ?? '', q.transactionId ? toTransaction(q.transactionId) : '', q.state]), 'none'))
   byID('more-entries').hidden = !page.more
 }
 
-// ---- Acts
+function renderEntry(q) {
+  show(byID('entry-title'), 'Entry ' + q.id)
+  buttons(byID('entry-acts'), q.state === 'Kept' ? ['redrive', 'drop'] : [], () => [ofEntry(q)])
+  show(byID('about'),
+    facts([['State', q.state], ['Kept', moment(q.at)], ['Source', q.source], ['Reason', q.reason], ['Detail', q.detail],
+      ['Transaction', q.transactionId && toTransaction(q.transactionId)], ['Message', q.messageId]]),
+    table('What was made of it', ['When', 'Act', 'Who', 'Why', 'Result'], (q.acts ?? []).map((a) => [moment(a.at), a.act, a.by, a.why, a.result ?? 'begun'])),
+    table('Properties', ['Name', 'Value'], Object.entries(q.properties ?? {}).map(([name, value]) => [name, String(value)])),
+    el('h3', {}, 'Body' + (q.encoding ? ', in ' + q.encoding : '')), el('pre', { tabindex: 0 }, (q.body ?? '').slice(0, 65536)))
+}
 
+// ---- Acts. What they are to act on is shown as it was chosen, and they name its ids.
+
+const MOST = 500 // of what one act can name
+const ACTS = { retry: 'Retry', giveup: 'Give up', wake: 'Wake now', redrive: 'Redrive', drop: 'Drop' }
+let chosen = new Map() // of the list that is shown, by name: {name, state, what}
+let asked = {} // by the dialog: {act, ids}
+
+function buttons(place, acts, items, ...more) {
+  const n = items().length
+  show(place, acts.map((act) => el('button', { type: 'button', disabled: n === 0 || n > MOST, click: () => ask(act, items()) }, ACTS[act] ?? act)), ...more)
+}
+
+// choosing returns a box for each item, and puts the acts on those that are chosen into
+// a place. What is no longer shown is no longer chosen.
+function choosing(place, acts, items) {
+  chosen = new Map(items.filter((item) => chosen.has(item.name)).map((item) => [item.name, item]))
+  const boxes = items.map((item) => item && el('input', {
+    type: 'checkbox', value: item.name, 'aria-label': 'Choose ' + item.name, checked: chosen.has(item.name),
+    change: (e) => { e.target.checked ? chosen.set(item.name, item) : chosen.delete(item.name); tell() },
+  }))
+  const all = () => boxes.forEach((box) => { if (box && !box.checked && chosen.size < MOST) box.click() })
+  const tell = () => buttons(place, acts, () => [...chosen.values()],
+    items.some(Boolean) && el('button', { type: 'button', click: all }, 'Choose all shown'), `${chosen.size} chosen, of at most ${MOST}`)
+  tell()
+  return boxes
+}
+
+function ask(act, items) {
+  asked = { act, ids: items.map((item) => item.name) }
+  show(byID('act-title'), `${ACTS[act]} ${items.length === 1 ? items[0].name : items.length + ' at once'}`)
+  show(byID('act-on'), table('What this acts on', ['Id', 'State', 'Why it is here'], items.map((item) => [item.name, item.state, item.what])))
+  show(byID('act-said'))
+  show(byID('do'), ACTS[act])
+  byID('do').hidden = false
+  byID('act').showModal()
+}
+
+// act does what was asked for. What is not done can be asked for once more.
 async function act(event) {
   event.preventDefault()
-  const form = event.currentTarget
-  const what = event.submitter.value
-  const why = form.elements.why.value
-  const body = { by: form.elements.by.value, [what === 'giveup' ? 'note' : 'why']: why }
-  event.submitter.disabled = true
+  const { by, why } = event.target.elements
+  byID('do').disabled = true
   try {
-    const done = await call(`transactions/${encodeURIComponent(form.dataset.id)}/${what}`, body)
-    show(byID('said'), `${done.id} is ${done.state}${done.repeated ? ': it was on record already' : ''}.`)
-    form.elements.why.value = ''
+    const { items } = await call('acts', { ...asked, by: by.value, why: why.value })
+    const open = items.filter((item) => !item.done)
+    show(byID('act-said'), `${items.length - open.length} done, ${open.length} not done.`)
+    show(byID('act-on'), table('What has become of it', ['Id', 'Done', 'State', 'Result'], items.map((item) => [
+      item.id, item.done ? (item.repeated ? 'before' : 'yes') : 'no', item.state ?? '', (item.result ?? '') + (item.shard ? ` (shard ${item.shard})` : '')])))
+    asked.ids = open.map((item) => item.id)
+    byID('do').hidden = open.length === 0
+    if (open.length === 0) why.value = ''
   } catch (e) {
+    if (e instanceof NotSignedIn) byID('act').close()
     troubled(e)
+    show(byID('act-said'), e.message)
     return
   } finally {
-    event.submitter.disabled = false
+    byID('do').disabled = false
   }
   await refresh()
 }
@@ -456,24 +527,24 @@ function navigate() {
     if (own === name) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
-  show(byID('said'))
+  byID('act').close()
+  chosen.clear()
   wanted = 1
   refresh()
 }
 
 async function start() {
-  byID('find').addEventListener('submit', (e) => {
-    e.preventDefault()
-    const search = byID('find-id').value.trim()
-    if (search) location.hash = '#/transactions?' + new URLSearchParams({ search })
-  })
-  byID('filter').addEventListener('submit', (e) => {
-    e.preventDefault()
-    location.hash = '#/transactions?' + new URLSearchParams([...new FormData(e.currentTarget)].filter(([, value]) => value !== ''))
-  })
+  for (const [form, view] of [['find', 'transactions'], ['filter', 'transactions'], ['entry-filter', 'quarantine']]) {
+    byID(form).addEventListener('submit', (e) => {
+      e.preventDefault()
+      const said = [...new FormData(e.currentTarget)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value)
+      if (said.length > 0) location.hash = `#/${view}?` + new URLSearchParams(said)
+    })
+  }
   for (const id of ['more', 'more-entries']) byID(id).addEventListener('click', () => { wanted++; refresh() })
   addEventListener('resize', () => { shown = ''; refresh() })
   byID('act').addEventListener('submit', act)
+  byID('close').addEventListener('click', () => byID('act').close())
   byID('with-key').addEventListener('submit', (e) => {
     e.preventDefault()
     session.key = byID('key').value

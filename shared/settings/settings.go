@@ -212,6 +212,7 @@ type Telemetry struct {
 	TraceFile  string  // spans as JSON lines; "" is nowhere
 	Prometheus bool    // GET /metrics on the handler's own port
 	TraceRatio float64 // the part of the traces that is recorded, from 0 to 1
+	TraceURL   string  // of the page of a trace, with {traceId} in it; "" is none
 	// OTLPScope is the scope of the token that goes with every export; "" is no
 	// token. OTLPClientID names the managed identity whose token it is.
 	OTLPScope, OTLPClientID string

@@ -25,6 +25,7 @@ const (
 	databaseName = `[^/\\#?]{0,254}[^/\\#? ]`
 	filePath     = `[^\x00]*`
 	clientID     = `[0-9A-Za-z-]*`
+	tracePage    = `|https?://[!#-;=?-\[\]_a-z~%]+\{traceId\}[!#-;=?-\[\]_a-z~%]*`
 	ncrontab     = `\S+( \S+){5}`
 )
 
@@ -178,6 +179,8 @@ func (s *Settings) others() []Variable {
 			text(&s.Telemetry.TraceFile, filePath, "a path, or nothing")},
 		{"TRACE_RATIO", "1", "the share of traces that is recorded; the trace's id decides, alike in all handlers",
 			decimal(&s.Telemetry.TraceRatio, 0, 1)},
+		{"TRACE_URL", "", "where people look at a trace, as the operators' page links to it, with {traceId} in the place of its id; empty: no link",
+			text(&s.Telemetry.TraceURL, tracePage, "a URL with http or https that has {traceId} in it, or nothing")},
 		{"PROMETHEUS_METRICS", "false", "whether GET /metrics at the handler's own port shows the metrics, which the local host shows as /api/metrics",
 			truth(&s.Telemetry.Prometheus)},
 		{"OTLP_AUTH_SCOPE", "", "the scope of the token that each OTLP export carries; empty: no token", reference(&s.Telemetry.OTLPScope)},

@@ -29,7 +29,7 @@ func WriteStory(w io.Writer, s operate.Story, command string) error {
 		fmt.Fprintf(&b, "\nwakes: %d; the last %d brought nothing forward, Sweep has sent %d since a runner answered\n", p.Wake, p.Laters, p.Sweeps)
 	}
 	if s.TraceID != "" {
-		fmt.Fprintf(&b, "\ntrace: %s\n", line(s.TraceID))
+		fmt.Fprintf(&b, "\ntrace: %s\n", strings.TrimSpace(line(s.TraceID)+"  "+line(s.TraceURL)))
 	}
 	b.WriteString("\nsteps:\n")
 	if err := table(&b, stepRows(p)); err != nil {
