@@ -6,7 +6,7 @@ const POLL = 5000 // milliseconds between two reads while the page is visible
 const SVG = 'http://www.w3.org/2000/svg'
 const byID = (id) => document.getElementById(id)
 
-// What the page knows of its user. It is in memory alone, and gone with the page.
+// What the page knows of its user, in memory alone.
 const session = { config: null, token: '', key: '' }
 
 class NotSignedIn extends Error {}
@@ -32,8 +32,7 @@ function fill(node, attributes, children) {
   return node
 }
 
-// show replaces what is in a place, and leaves the focus where it was: on the link,
-// button or box of the same name.
+// show replaces what is in a place, and leaves the focus on what has the same name.
 function show(place, ...nodes) {
   const same = (node) => `${node.tagName} ${node.getAttribute('href')} ${node.value} ${node.textContent}`
   const focused = place.contains(document.activeElement) ? same(document.activeElement) : ''
@@ -309,7 +308,7 @@ function where() {
   return { name: Object.hasOwn(views, name) ? name : 'now', id, entry, query: query ?? '' }
 }
 
-const rate = (n) => `${n < 10 ? Number(n.toFixed(1)) : Math.round(n).toLocaleString()}/s`
+const rate = (n) => `${n < 10 ? +n.toFixed(1) : Math.round(n).toLocaleString()}/s`
 const many = (count) => (count ? `${count.more ? 'more than ' : ''}${count.count.toLocaleString()}` : '0')
 const since = (at) => (at ? age(Date.now() - new Date(at)) : '')
 const sum = (list, field) => list.reduce((all, one) => all + one[field], 0)
@@ -354,7 +353,7 @@ function renderNow(s) {
     })),
     table('Queues', ['Queue', 'Active', 'Scheduled', 'Dead'], queues.map((q) => [q.queue, q.active, q.scheduled, q.dead])),
     table('Partitions of the hub', ['Partition', 'Lag', 'Oldest unread', 'Reader last seen, before the count'],
-      partitions.map((p) => [p.partition, p.lag, since(p.oldestUnreadAt), p.renewedAt ? age(new Date(survey.at) - new Date(p.renewedAt)) + ' before' : 'nobody reads'])))
+      partitions.map((p) => [p.partition, p.lag, since(p.oldestUnreadAt), p.renewedAt ? age(new Date(survey.at) - new Date(p.renewedAt)) : 'nobody reads'])))
 }
 
 const wrong = (s) => s.lastError ?? s.reason ?? ''
@@ -424,8 +423,8 @@ function renderEntry(q) {
     facts([['State', q.state], ['Kept', moment(q.at)], ['Source', q.source], ['Reason', q.reason], ['Detail', q.detail],
       ['Transaction', q.transactionId && toTransaction(q.transactionId)], ['Message', q.messageId]]),
     table('What was made of it', ['When', 'Act', 'Who', 'Why', 'Result'], (q.acts ?? []).map((a) => [moment(a.at), a.act, a.by, a.why, a.result ?? 'begun'])),
-    table('Properties', ['Name', 'Value'], Object.entries(q.properties ?? {}).map(([name, value]) => [name, String(value)])),
-    el('h3', {}, 'Body' + (q.encoding ? ', in ' + q.encoding : '')), el('pre', { tabindex: 0 }, (q.body ?? '').slice(0, 65536)))
+    table('Properties', ['Name', 'Value'], Object.entries(q.properties ?? {}).map(([name, value]) => [name, `${value}`])),
+    el('h3', {}, 'Body' + (q.encoding ? ', in ' + q.encoding : '')), el('pre', { tabindex: 0 }, q.body))
 }
 
 // ---- Acts. What they are to act on is shown as it was chosen, and they name its ids.
@@ -440,8 +439,8 @@ function buttons(place, acts, items, ...more) {
   show(place, acts.map((act) => el('button', { type: 'button', disabled: n === 0 || n > MOST, click: () => ask(act, items()) }, ACTS[act] ?? act)), ...more)
 }
 
-// choosing returns a box for each item, and puts the acts on those that are chosen into
-// a place. What is no longer shown is no longer chosen.
+// choosing returns a box for each item, and puts the acts on the chosen ones into a
+// place. What is no longer shown is no longer chosen.
 function choosing(place, acts, items) {
   chosen = new Map(items.filter((item) => chosen.has(item.name)).map((item) => [item.name, item]))
   const boxes = items.map((item) => item && el('input', {
@@ -450,7 +449,7 @@ function choosing(place, acts, items) {
   }))
   const all = () => boxes.forEach((box) => { if (box && !box.checked && chosen.size < MOST) box.click() })
   const tell = () => buttons(place, acts, () => [...chosen.values()],
-    items.some(Boolean) && el('button', { type: 'button', click: all }, 'Choose all shown'), `${chosen.size} chosen, of at most ${MOST}`)
+    el('button', { type: 'button', click: all }, 'Choose all shown'), `${chosen.size} chosen, of at most ${MOST}`)
   tell()
   return boxes
 }
