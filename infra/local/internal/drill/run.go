@@ -215,8 +215,12 @@ func (r *run) await(ctx context.Context, from time.Time, want bool) (*operate.Un
 // named returns what names the cause, nil if nothing does.
 func (r *run) named(ctx context.Context) (*operate.Unusual, error) {
 	all, err := r.Unusual(ctx)
-	if i := slices.IndexFunc(all, func(u operate.Unusual) bool { return slices.Contains(r.d.Keys, u.Key) }); err == nil && i >= 0 {
+	if i := slices.IndexFunc(all, func(u operate.Unusual) bool { return r.d.names(u.Key) }); err == nil && i >= 0 {
 		return &all[i], nil
 	}
 	return nil, err
+}
+
+func (d Drill) names(key string) bool {
+	return slices.ContainsFunc(d.Keys, func(k string) bool { return k == key || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k) })
 }

@@ -19,7 +19,7 @@ type Drill struct {
 	// Poison is how many messages that nobody can read are put into the hub.
 	Poison int
 	// Keys are those of operate.Unusual: the status has to name one of them, and in the
-	// end none.
+	// end none. One that ends with a dot stands for all that begin so.
 	Keys []string
 	// Look is where an operator sees it, and what shows more. Mend is what mends it: an
 	// engineer's part, which lifting the faults stands for.
@@ -104,15 +104,15 @@ func Drills(at Place, now time.Time) []Drill {
 			Mend: "Service Bus is back",
 		}, {
 			Name: "undo-refused", Trouble: "backends refuse every undo, for good",
-			Plan: all(fault.BackendUndoRefused, 1), Keys: []string{"stuck"}, Within: surveyed,
+			Plan: all(fault.BackendUndoRefused, 1), Keys: []string{"undo.", "stuck"}, Within: surveyed,
 			Load: Load{End: workflow.Compensated, Every: time.Second, Most: 3},
-			Look: "ops status and the page count them; ops list shows them; ops show ID tells which call would remove what is left",
+			Look: "ops status and the page name the step, and then count what is Stuck; ops list shows it; ops show ID tells which call would remove what is left",
 			Mend: "the backends undo again", Act: operate.ActRetry,
 		}, {
 			Name: "shard-away", Trouble: "the database of shard 2 is away", Needs: "serve -shards 2",
 			Plan: fault.Plan{Seed: 1, Bursts: []fault.Burst{{Point: fault.CosmosAway, Scope: at.Database, From: now, Seconds: 3600, Rate: 1}}},
 			Keys: []string{Missing}, Within: told,
-			Look: "ops status and every list name the shard that is missing; the shard's own page shows nothing; Ready of the front is degraded",
+			Look: "ops status and every list name the shard that is missing; the shard's own page shows nothing; Ready of the front is soon degraded",
 			Mend: "the database is back",
 		},
 	}

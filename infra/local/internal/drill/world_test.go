@@ -64,6 +64,14 @@ func (c *counts) Kept(context.Context, int) (operate.Count, error) {
 	return operate.Count{Count: c.kept}, nil
 }
 
+// taken sets a count to zero, and returns what it was.
+func (c *counts) taken(count *int) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, *count = *count, 0
+	return n
+}
+
 // start has it work until ctx ends; it is to be waited for then.
 func start(ctx context.Context, wait *sync.WaitGroup) *world {
 	logger := slog.New(slog.DiscardHandler)
@@ -155,15 +163,23 @@ func (w *world) Send(_ context.Context, end workflow.State) error {
 	defer w.mu.Unlock()
 	w.n++
 	if end == workflow.Compensated {
-		if w.faults.HitKey(fault.BackendUndoRefused, fmt.Sprint(w.n)) {
-			w.counts.mu.Lock()
-			defer w.counts.mu.Unlock()
-			w.counts.stuck++
-		}
+		w.undo(fmt.Sprint(w.n))
 		return nil
 	}
 	w.open[fmt.Sprint(w.n)] = time.Now()
 	return nil
+}
+
+// undo undoes what a transaction has done.
+func (w *world) undo(id string) {
+	outcome := workflow.Outcome{}
+	if w.faults.HitKey(fault.BackendUndoRefused, id) {
+		outcome.Retry = workflow.RetryNever
+		w.counts.mu.Lock()
+		w.counts.stuck++
+		w.counts.mu.Unlock()
+	}
+	w.works.Calls(answers(func() workflow.Outcome { return outcome })).Do(context.Background(), engine.Attempt{Step: "hotel", Undo: true, Call: workflow.Call{Backend: "hotel"}})
 }
 
 func (w *world) Poison(context.Context) error {
@@ -182,14 +198,14 @@ func (w *world) Unusual(ctx context.Context) ([]operate.Unusual, error) {
 }
 
 func (w *world) Act(_ context.Context, act string, _ time.Time) error {
-	w.counts.mu.Lock()
-	defer w.counts.mu.Unlock()
 	w.acts = append(w.acts, act)
 	switch act {
 	case operate.ActRetry:
-		w.counts.stuck = 0
+		for i := range w.counts.taken(&w.counts.stuck) {
+			w.undo(fmt.Sprint(i))
+		}
 	case string(quarantine.ActDrop):
-		w.counts.kept = 0
+		w.counts.taken(&w.counts.kept)
 	default:
 		return errors.New("no such act")
 	}
