@@ -67,6 +67,7 @@ test('an operator sees what goes on, finds what is Stuck, retries it, and sees i
   const story = page.locator('#transaction')
   assert.match(await story.innerText(), /Stuck/)
   assert.match(await story.innerText(), /DELETE package/)
+  assert.match(await story.getByRole('link', { name: /^[0-9a-f]{32}$/ }).getAttribute('href'), /^https:\/\/traces\.example\.com\/[0-9a-f]{32}$/)
 
   // What the act is on is shown, and without a name and a reason nothing is sent.
   const act = page.getByRole('dialog')
