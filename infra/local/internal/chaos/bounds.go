@@ -57,7 +57,7 @@ var signBounds = []struct {
 	{Pickups, 1, fault.BackendAway},
 	{Lost, 10, ""},
 	{Moves, 12, ""},
-	{Pinned, 60, ""},
+	{Pinned, 20, ""},
 	{Moved, 5, ""},
 	{OldMap, 0.5, fault.CosmosMap},
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
 	"github.com/fabrikam/drone-delivery/infra/local/internal/invariant"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/ops"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/system"
@@ -18,8 +20,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/shard"
 )
 
-// closeLimit is how long the closing shard may take to be empty: wakes of what has ended
-// wait in its queues until their time.
+// closeLimit is how long the closing shard may take to be empty.
 const closeLimit = 3 * time.Minute
 
 // closes reports whether a shard is closed in the middle of a run: another one has to stay
@@ -46,12 +47,12 @@ func (r *run) closeForGood(ctx context.Context, report *Report, entries []invari
 	defer cancel()
 	hub := system.InShard(eventHub, closed)
 	for _, step := range []func() error{
-		func() error { return empty(limited, app) },
+		func() error { return r.empty(limited, app) },
 		func() error {
 			_, err := ops.SetHub(limited, r.at.Admin, hub, ops.HubSendDisabled)
 			return err
 		},
-		func() error { return empty(limited, app) },
+		func() error { return r.empty(limited, app) },
 		func() error {
 			_, err := front.ChangeShards(limited, shard.Change{Act: shard.ActClosed, Shard: closed}, operate.Actor{By: operator, Why: "chaos"})
 			return err
@@ -72,8 +73,9 @@ func (r *run) closeForGood(ctx context.Context, report *Report, entries []invari
 	return err
 }
 
-// empty waits until nothing is left in a shard, and decides what waits for an operator.
-func empty(ctx context.Context, app *ops.Client) error {
+// empty waits until nothing is left in a shard. It decides what waits for an operator, and
+// takes back the wakes of what has ended, for which a shard waits up to a day.
+func (r *run) empty(ctx context.Context, app *ops.Client) error {
 	for {
 		left, err := app.Left(ctx)
 		if err == nil && len(left.Says) == 0 {
@@ -81,6 +83,9 @@ func empty(ctx context.Context, app *ops.Client) error {
 		}
 		if err == nil {
 			err = decide(ctx, app, left)
+		}
+		if err == nil && left.Open+left.Stuck+left.Untold == 0 && left.Events == 0 {
+			err = r.takeBack(ctx, left.Queues)
 		}
 		if !wait(ctx, time.Second) {
 			return errors.Join(fmt.Errorf("this is left in it: %s", strings.Join(left.Says, "; ")), err)
@@ -118,6 +123,43 @@ func decide(ctx context.Context, app *ops.Client, left operate.Left) error {
 		if _, err := app.Acts(ctx, operate.Acts{Act: act, IDs: ids, By: by}); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// takeBack cancels the messages of queues that come later.
+func (r *run) takeBack(ctx context.Context, queues []operate.QueueCount) (err error) {
+	client, err := azservicebus.NewClientFromConnectionString(r.at.ServiceBus, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close(context.WithoutCancel(ctx))) }()
+	for _, q := range queues {
+		if q.Scheduled == 0 {
+			continue
+		}
+		receiver, err := client.NewReceiverForQueue(q.Queue, nil)
+		if err != nil {
+			return err
+		}
+		messages, err := receiver.PeekMessages(ctx, int(min(q.Scheduled+q.Active, 100)), nil)
+		if err != nil {
+			return err
+		}
+		var later []int64
+		for _, m := range messages {
+			if m.State == azservicebus.MessageStateScheduled {
+				later = append(later, *m.SequenceNumber)
+			}
+		}
+		sender, err := client.NewSender(q.Queue, nil)
+		if err != nil {
+			return err
+		}
+		if err := sender.CancelScheduledMessages(ctx, later, nil); err != nil {
+			return err
+		}
+		r.c.Notice(fmt.Sprintf("%d messages of queue %s that come later are taken back", len(later), q.Queue))
 	}
 	return nil
 }
