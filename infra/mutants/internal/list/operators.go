@@ -178,4 +178,28 @@ var operators = []mutant.Mutant{
 		Before: "if a.Mode == settings.AuthEntra {", After: `if a.Issuer != "" {`,
 		Tests: in("./shared/page"),
 	},
+	{
+		Name: "throttling-unseen", Breaks: "The status does not tell when Cosmos DB throttles, unless it refuses everything.",
+		File:   "shared/operate/unusual.go",
+		Before: "d.ThrottledPerSecond > throttledShare*d.PerSecond", After: "d.ThrottledPerSecond >= d.PerSecond && d.PerSecond > 0",
+		Tests: in("./infra/local/internal/drill"),
+	},
+	{
+		Name: "faults-outlive-drill", Breaks: "A drill that fails leaves its faults in force.",
+		File:   "infra/local/internal/drill/run.go",
+		Before: "lifted := s.Break(context.WithoutCancel(ctx), fault.Plan{}); lifted != nil", After: "lifted := ctx.Err(); lifted != nil",
+		Tests: in("./infra/local/internal/drill"),
+	},
+	{
+		Name: "drill-of-anothers-trouble", Breaks: "A drill begins although the status names such a trouble already, and takes that for its own.",
+		File:   "infra/local/internal/drill/run.go",
+		Before: "if err == nil && u != nil {", After: "if err == nil && u != nil && !before.Empty() {",
+		Tests: in("./infra/local/internal/drill"),
+	},
+	{
+		Name: "missing-shard-unnamed", Breaks: "A drill doesn't see that a shard is missing from the status.",
+		File:   "infra/local/internal/drill/served.go",
+		Before: "Unusual{Key: Missing,", After: "Unusual{Key: s.By,",
+		Tests: in("./infra/local/internal/drill"),
+	},
 }
