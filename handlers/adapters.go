@@ -63,12 +63,7 @@ func openAdapters(b business.Business, s settings.Settings, logger *slog.Logger,
 		return nil, err
 	}
 	a.stamp = func(of shard.Shard) (stamp, error) { return a.openStamp(s, &identities, of.Endpoints) }
-	receiver, err := openReceiver(b, s, logger)
-	if receiver != nil { // a nil pointer would be a receiver
-		a.receiver = receiver
-		a.closing(receiver.Close)
-	}
-	return a, err
+	return a, a.openTold(b, s, logger)
 }
 
 func (a *adapters) openEventHubs(s settings.Settings, identities *auth.Identities) error {

@@ -125,9 +125,11 @@ func deliveryExchanges(t *testing.T, c *contract) {
 	effectExchanges(w, c, path, body, strings.Replace(body, `"expedited":false`, `"expedited":true`, 1), 200)
 	const own = path + "/transaction-1"
 	confirmation := `{"confirmationType":"Picture","geoCoordinates":{"latitude":47.61,"longitude":-122.33},"confirmationBlob":"aGk="}`
-	notice := `{"emailAddress":"someone@example.com"}`
+	expected := strings.Replace(body, `"arriveAt":"`+ago(time.Hour), `"arriveAt":"`+ago(-time.Hour), 1)
+	const coming = path + "/transaction-7"
+	c.check(w, exchange{"one that is expected", "PUT", coming, expected, by("transaction-7", 1), 201, false})
 	text := []string{"Content-Type", "text/plain"}
-	for _, part := range []string{"/owner", "/status", "/events"} {
+	for _, part := range []string{"/owner", "/status", "/events", "/notifymerequests"} {
 		c.all(w,
 			exchange{part, "GET", own + part, "", nil, 200, false},
 			exchange{part + " of nothing", "GET", path + "/transaction-9" + part, "", nil, 404, true},
@@ -141,21 +143,25 @@ func deliveryExchanges(t *testing.T, c *contract) {
 		exchange{"confirm what is not there", "POST", path + "/transaction-9/confirmations", confirmation, nil, 404, true},
 		exchange{"confirm too much", "POST", own + "/confirmations", large, nil, 413, false},
 		exchange{"confirm in text", "POST", own + "/confirmations", confirmation, text, 415, false},
-		exchange{"notify", "POST", own + "/notifymerequests", notice, nil, 204, false},
-		exchange{"notify nobody", "POST", own + "/notifymerequests", "{}", nil, 400, false},
-		exchange{"notify of nothing", "POST", path + "/transaction-9/notifymerequests", notice, nil, 404, true},
-		exchange{"notify too much", "POST", own + "/notifymerequests", large, nil, 413, false},
-		exchange{"notify in text", "POST", own + "/notifymerequests", notice, text, 415, false},
-		exchange{"with both", "GET", own, "", nil, 200, false},
+		exchange{"notify", "POST", coming + "/notifymerequests", noticeBody, nil, 204, false},
+		exchange{"notify of what has arrived", "POST", own + "/notifymerequests", noticeBody, nil, 409, true},
+		exchange{"wishes", "GET", coming + "/notifymerequests", "", nil, 200, false},
+		exchange{"notify nobody", "POST", coming + "/notifymerequests", "{}", nil, 400, false},
+		exchange{"notify of nothing", "POST", path + "/transaction-9/notifymerequests", noticeBody, nil, 404, true},
+		exchange{"notify too much", "POST", coming + "/notifymerequests", large, nil, 413, false},
+		exchange{"notify in text", "POST", coming + "/notifymerequests", noticeBody, text, 415, false},
+		exchange{"confirmed", "GET", own, "", nil, 200, false},
+		exchange{"with a wish", "GET", coming, "", nil, 200, false},
 		exchange{"page of nobody", "GET", "/deliveries", "", nil, 400, false},
 	)
 	for n := range 9 {
-		c.check(w, exchange{"notify more", "POST", own + "/notifymerequests", fmt.Sprintf(`{"sms":"%d"}`, n), nil, 204, false})
+		c.check(w, exchange{"notify more", "POST", coming + "/notifymerequests", fmt.Sprintf(`{"sms":"%d"}`, n), nil, 204, false})
 	}
-	c.check(w, exchange{"notify too many", "POST", own + "/notifymerequests", `{"sms":"one more"}`, nil, 409, true})
-	w.pages(c, "/deliveries?ownerId=owner-1", 1)
+	c.check(w, exchange{"notify too many", "POST", coming + "/notifymerequests", `{"sms":"one more"}`, nil, 409, true})
+	w.pages(c, "/deliveries?ownerId=owner-1", 2)
 	undoExchanges(w, c, path, body)
 	c.all(w,
+		exchange{"wishes of what was cancelled", "GET", own + "/notifymerequests", "", nil, 200, false},
 		exchange{"status of what was cancelled", "GET", own + "/status", "", nil, 200, false},
 		exchange{"events of what was cancelled", "GET", own + "/events", "", nil, 200, false},
 	)
@@ -217,7 +223,7 @@ func outageExchanges(t *testing.T, c *contract) {
 		"putAccount": "{}", "putPackage": `{"ownerId":"o","size":"Small","weightKg":1}`, "putBooking": wayBody, "putAssignment": way + detail,
 		"putDelivery": way + `"ownerId":"o","packageId":"p","droneId":"d","pickupTime":` + at + `,"deliverBy":` + at +
 			`,"departAt":` + at + `,"pickupAt":` + at + `,"arriveAt":` + at + `}`,
-		"postConfirmation": confirmationBody, "postRequestConfirmation": confirmationBody, "postNotice": `{"sms":"1"}`,
+		"postConfirmation": confirmationBody, "postRequestConfirmation": confirmationBody, "postNotice": noticeBody, "postRequestNotice": noticeBody,
 		"retryTransaction": actBody, "wakeTransaction": actBody, "giveUpTransaction": noteBody, "redriveEntry": actBody, "dropEntry": actBody, "replayPartition": replayBody, "changeShards": actBody,
 	}
 	queries := map[string]string{

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"errors"
+	"cmp"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -16,26 +17,31 @@ import (
 // it comes back.
 const noticePatience = 4
 
-// openReceiver returns who is told of transactions that come to rest, nil when
-// nobody is.
-func openReceiver(b business.Business, s settings.Settings, logger *slog.Logger) (*notify.Webhook, error) {
-	if !s.Notify.On() {
-		return nil, nil
+// openTold opens who is told of transactions that come to rest: receiver and mailer
+// stay nil where nobody is.
+func (a *adapters) openTold(b business.Business, s settings.Settings, logger *slog.Logger) error {
+	limits := notify.Limits{CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
+		Concurrency: s.Notify.Concurrency, Breaker: s.Backends.Breaker, Log: logger}
+	if s.Notify.URL != "" {
+		keys, unreadable := notify.ParseSigningKeys(s.Notify.Key.Reveal(), s.Notify.PreviousKey.Reveal())
+		receiver, err := notify.NewWebhook(notify.WebhookConfig{
+			URL: s.Notify.URL, Application: telemetry.Process() + " fabrikam-" + b.Name, Keys: keys, Limits: limits, Now: time.Now,
+		})
+		if err := cmp.Or(unreadable, err); err != nil {
+			return err
+		}
+		a.receiver = receiver
+		a.closing(receiver.Close)
+		logger.Info("notices are sent", "url", s.Notify.URL, "key", keys[0].Public())
 	}
-	var keys []notify.SigningKey
-	var errs []error
-	for _, secret := range []settings.Secret{s.Notify.Key, s.Notify.PreviousKey} {
-		if secret.Set() {
-			key, err := notify.ParseSigningKey(secret.Reveal())
-			keys, errs = append(keys, key), append(errs, err)
+	var err error
+	if mail := s.Notify.Mail; mail.URL != "" {
+		limits.CallTimeout = mail.Timeout
+		logger.Info("mail is sent", "url", mail.URL, "from", mail.From)
+		a.mailer, err = notify.NewSMTP(notify.SMTPConfig{URL: mail.URL, User: mail.User, Password: mail.Password.Reveal(), From: mail.From, Limits: limits})
+		if b.Letters == nil {
+			err = fmt.Errorf("SMTP_URL is set, but the business %s writes no letters: unset it", b.Name)
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	logger.Info("notices are sent", "url", s.Notify.URL, "key", keys[0].Public())
-	return notify.NewWebhook(notify.WebhookConfig{
-		URL: s.Notify.URL, Application: telemetry.Process() + " fabrikam-" + b.Name, Keys: keys, CallTimeout: s.Budgets.Call, Patience: s.Budgets.Invocation / noticePatience,
-		Concurrency: s.Notify.Concurrency, Breaker: s.Backends.Breaker, Now: time.Now, Log: logger,
-	})
+	return err
 }

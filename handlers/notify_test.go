@@ -20,6 +20,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/notify"
+	"github.com/fabrikam/drone-delivery/shared/notify/mailtest"
 	"github.com/fabrikam/drone-delivery/shared/quarantine"
 	"github.com/fabrikam/drone-delivery/shared/settings"
 	"github.com/fabrikam/drone-delivery/shared/telemetry/observe"
@@ -207,14 +208,16 @@ func TestReceiverOfTheSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := openReceiver(chosen.Business(), s, slog.New(slog.NewTextHandler(log, nil)))
-		if err != nil {
+		a := &adapters{}
+		if err := a.openTold(chosen.Business(), s, slog.New(slog.NewTextHandler(log, nil))); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Post(t.Context(), notify.CloudEvent{ID: "t-1/1", Body: []byte("{}")}); err != nil {
+		if err := a.receiver.Post(t.Context(), notify.CloudEvent{ID: "t-1/1", Body: []byte("{}")}); err != nil {
 			t.Fatal(err)
 		}
-		r.Close()
+		if err := a.close(t.Context()); err != nil {
+			t.Error(err)
+		}
 		if n := len(strings.Fields(<-signatures)); n != keys {
 			t.Errorf("%d signatures, want %d", n, keys)
 		}
@@ -236,11 +239,55 @@ func TestPortOfTheReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.receiver != nil; got != wanted {
-			t.Errorf("a receiver: %t, want %t", got, wanted)
+		if got := a.receiver != nil; got != wanted || a.mailer != nil {
+			t.Errorf("a receiver: %t, want %t; a mailer: %t, want none", got, wanted, a.mailer != nil)
 		}
 		if err := a.close(context.Background()); err != nil {
 			t.Errorf("close: %v", err)
 		}
+	}
+}
+
+// TestMailToWhoAsked holds the way of a letter: a client's wish, the arrival, a mail by SMTP.
+func TestMailToWhoAsked(t *testing.T) {
+	server := mailtest.Start(t, &mailtest.Server{})
+	changes := []string{"SMTP_URL", "smtp://" + server.Addr, "MAIL_FROM", "Fabrikam <noreply@fabrikam.example>"}
+	s, err := settings.Load(chosen.Business(), environment("http://localhost", append(changes, "SMTP_USER", "postmaster", "SMTP_PASSWORD", "verysecret")...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &syncBuffer{}
+	a := &adapters{}
+	if err := a.openTold(chosen.Business(), s, slog.New(slog.NewTextHandler(log, nil))); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(log.String(), "verysecret") {
+		t.Errorf("log:\n%s", log.String())
+	}
+	other := chosen.Business()
+	other.Letters = nil
+	if err := new(adapters).openTold(other, s, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "writes no letters") {
+		t.Errorf("a business without letters: %v", err)
+	}
+
+	w := newWorld(t, changes...)
+	w.account("owner-1", "active")
+	const own = requestPath + "/mine-1"
+	if resp, data := w.call(http.MethodPut, routePrefix+own, deliveryBody); resp.StatusCode != http.StatusAccepted {
+		t.Fatalf("%d %s", resp.StatusCode, data)
+	}
+	w.settleAll()
+	if resp, data := w.call(http.MethodPost, routePrefix+own+"/notifymerequests", noticeBody); resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("%d %s", resp.StatusCode, data)
+	}
+	if n := len(server.Taken()); n != 0 {
+		t.Errorf("%d mails before the arrival", n)
+	}
+	w.ahead.Store(int64(1000 * time.Hour))
+	w.settleAll()
+	mail := server.Taken()
+	if len(mail) != 1 || !slices.Equal(mail[0].To, []string{"someone@example.com"}) || !strings.Contains(mail[0].Raw, "has arrived") ||
+		!strings.Contains(mail[0].Raw, "Message-ID: <mine-1/arrived/1@fabrikam.example>") {
+		t.Errorf("mail %+v\n%+v\n%s", mail, w.transactions.Get("mine-1").Outbox, w.log)
 	}
 }

@@ -34,6 +34,7 @@ type ports struct {
 	undeliverable func(ctx context.Context, queue string, keep func(context.Context, quarantine.Received) error) (int, error)
 	backends      engine.Backends
 	receiver      notify.Receiver   // nil when nobody is to be told
+	mailer        notify.Mailer     // nil when no people are
 	report        *operate.Reporter // of this instance
 	checks        []customhandler.Check
 	signals       observe.Signals

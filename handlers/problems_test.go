@@ -29,7 +29,7 @@ import (
 // backendProblems are the types that only backends answer with.
 var backendProblems = []problem.Type{
 	record.OwnedByAnother, record.StaleRevision, record.OtherContent, record.CannotUndo, facade.KeyExpired,
-	drone.NoDroneFree, drone.TooHeavy, deliveries.NotConfirmable, deliveries.TooMany,
+	drone.NoDroneFree, drone.TooHeavy, deliveries.NotConfirmable, deliveries.Arrived, deliveries.TooMany,
 }
 
 func problemsDocument() string {

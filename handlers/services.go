@@ -77,7 +77,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 	out.views = newBackendGuard(b, s, logger, p)
 	out.engine = run
 	out.notify = notify.New(notify.Config{
-		Receiver: p.receiver, Engine: run, Source: s.Notify.Source, Types: b.Events(), GiveUpAfter: s.Notify.GiveUpAfter, Log: logger,
+		Receiver: p.receiver, People: notify.People{Letters: b.Letters, Backends: out.views, Mailer: p.mailer, SendTimeout: s.Notify.Mail.Timeout}, Engine: run, Source: s.Notify.Source, Types: b.Events(), GiveUpAfter: s.Notify.GiveUpAfter, Log: logger,
 	})
 	out.quarantine = quarantine.New(quarantine.Config{
 		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Kept: p.signals.Kept, Now: p.now, Logger: logger,

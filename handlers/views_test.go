@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+const noticeBody = `{"emailAddress":"someone@example.com"}`
+
 const confirmationBody = `{"confirmationType":"FingerPrint","geoCoordinates":{"latitude":47.61,"longitude":-122.33},"confirmationBlob":"aGk="}`
 
 // trackingExchanges follow a client's own delivery through the app that accepted it.
@@ -22,6 +24,7 @@ func trackingExchanges(t *testing.T, c *contract) {
 		exchange{"status of what is on its way", "GET", own + "/status", "", nil, 404, true},
 		exchange{"events of what is on its way", "GET", own + "/events", "", nil, 404, true},
 		exchange{"confirm what is on its way", "POST", own + "/confirmations", confirmationBody, nil, 404, true},
+		exchange{"notify of what is on its way", "POST", own + "/notifymerequests", noticeBody, nil, 404, true},
 	)
 	w.settleAll()
 	c.all(w,
@@ -31,9 +34,14 @@ func trackingExchanges(t *testing.T, c *contract) {
 		exchange{"confirm nothing", "POST", own + "/confirmations", "{}", nil, 400, false},
 		exchange{"confirm too much", "POST", own + "/confirmations", large, nil, 413, false},
 		exchange{"confirm in text", "POST", own + "/confirmations", confirmationBody, []string{"Content-Type", "text/plain"}, 415, false},
+		exchange{"notify", "POST", own + "/notifymerequests", noticeBody, nil, 204, false},
+		exchange{"notify nobody", "POST", own + "/notifymerequests", "{}", nil, 400, false},
+		exchange{"notify too much", "POST", own + "/notifymerequests", large, nil, 413, false},
+		exchange{"notify in text", "POST", own + "/notifymerequests", noticeBody, []string{"Content-Type", "text/plain"}, 415, false},
 	)
 	w.ahead.Store(int64(1000 * time.Hour))
 	c.check(w, exchange{"confirm", "POST", own + "/confirmations", confirmationBody, nil, 204, false})
+	c.check(w, exchange{"notify of what has arrived", "POST", own + "/notifymerequests", noticeBody, nil, 409, true})
 	resp, data = w.call(http.MethodGet, "/api/deliveries/mine-1", "")
 	if resp.StatusCode != http.StatusOK || !containsText(data, `"confirmationBlob":"aGk="`) {
 		t.Errorf("the confirmation was not kept: %d %s", resp.StatusCode, data)
@@ -65,7 +73,7 @@ func TestOnlyTheOwnerFollows(t *testing.T) {
 	before := e.identity.Asked()
 	e.as("bob", "Client")
 	for _, at := range []string{at, "/api/deliveryrequests/nobody"} {
-		for _, way := range [][3]string{{http.MethodGet, "/status"}, {http.MethodGet, "/events"}, {http.MethodPost, "/confirmations", confirmationBody}} {
+		for _, way := range [][3]string{{http.MethodGet, "/status"}, {http.MethodGet, "/events"}, {http.MethodPost, "/confirmations", confirmationBody}, {http.MethodPost, "/notifymerequests", noticeBody}} {
 			_, p := e.refused(http.StatusNotFound, way[0], at+way[1], way[2])
 			if p.Detail != "" || p.Type != "not-found" {
 				t.Errorf("%s: told %+v", way[1], p)

@@ -152,9 +152,13 @@ func newWorldWith(t testing.TB, signals observe.Signals, changes ...string) *wor
 		checks: []customhandler.Check{{Name: "eventHubs", Ask: w.reach}, {Name: "serviceBus", Ask: w.reach}, {Name: "cosmosDB", Ask: w.reach}},
 	}
 	w.receiver = &receiver{down: &w.down, heard: map[string]string{}}
-	if s.Notify.On() {
+	if s.Notify.URL != "" {
 		w.ports.receiver = w.receiver
 	}
+	if err := outside.openTold(chosen.Business(), s, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	w.ports.mailer = outside.mailer
 	if w.app, err = assemble(chosen.Business(), s, telemetry.NewLogger(w.log, s.LogLevel), w.ports); err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,7 @@ var securityFaults = []fault{
 	one("authentication", "and authMode is keys", appFile, "platform: { enabled: auth.enabled }", "platform: { enabled: true }"),
 	one("secrets", "the param value has a secret", "infra/modules/secret.bicep", "@secure()\n", ""),
 	one("secrets", "the output KEY has a secret", mainFile, "output AUTH_MODE string", "output KEY string = notifySigningKey\noutput AUTH_MODE string"),
+	one("secrets", "a secret stands in", mainFile, "user: smtpUser", "user: mailPassword"),
 	one("secrets", "a secret stands in", mainFile, "{ 'azd-env-name': environmentName }", "{ 'azd-env-name': environmentName, key: notifySigningKey }"),
 	one("publishing", "lets a password publish by scm", appFile, "properties: { allow: false }", "properties: { allow: true }"),
 }

@@ -50,6 +50,8 @@ var settingsFaults = []fault{
 	one("public access", "the platform must reach the vault", "infra/modules/keyvault.bicep", "publicNetworkAccess: 'Enabled'", "publicNetworkAccess: 'Disabled'"),
 	one("settings of the scenario", "OTEL_TRACES_SAMPLER to", apps, "'microsoft.fixed_percentage'", "'parentbased_traceidratio'"),
 	one("settings of the scenario", "sets OTLP_AUTH_SCOPE", apps, "  OTLP_AUTH_SCOPE: 'https://monitor.azure.com/.default'\n", ""),
+	one("settings load", "SMTP_USER needs SMTP_PASSWORD", apps, "SMTP_PASSWORD: mail.password", ""),
+	one("settings of the scenario", "sets SMTP_URL", apps, "SMTP_URL: mail.url", "SMTP_URL: 'smtp://example.com:25'"),
 	one("settings of the scenario", "sets NOTIFY_URL", apps, "NOTIFY_URL: notify.url", "NOTIFY_URL: 'https://example.com'"),
 	one("settings of the identity", "workflow sets EventHubs__clientId", apps, "EventHubs__clientId: identities.workflow.clientId", "EventHubs__clientId: identities.backends.clientId"),
 	one("settings of the identity", "does not name its identity for AzureWebJobsStorage", appFile, "AzureWebJobsStorage__credential: 'managedidentity'", "AzureWebJobsStorage__credential: 'identity'"),

@@ -90,6 +90,19 @@ param notifySigningKey string = ''
 @description('The previous key, while receivers learn the new one.')
 param notifySigningKeyPrevious string = ''
 
+@description('Server of mail to people who asked to be told, such as smtp://mail.example.com:587; empty: no mail. docs/notifications.md.')
+param smtpUrl string = ''
+
+@description('Who signs in there; empty: nobody.')
+param smtpUser string = ''
+
+@secure()
+@description('The password of that user.')
+param smtpPassword string = ''
+
+@description('The sender of the mail.')
+param mailFrom string = ''
+
 @description('The token\'s claim with the accounts on which its bearer may act; none: any account.')
 param authAccountClaim string = 'oid'
 
@@ -120,9 +133,11 @@ var tags = { 'azd-env-name': environmentName }
 var chosen = union(sizes[size], overrides)
 var notifies = !empty(notifyUrl)
 var notifiesWithPrevious = notifies && !empty(notifySigningKeyPrevious)
+var mails = !empty(smtpUrl)
+var mailsWithPassword = mails && !empty(smtpUser)
 var entra = authMode == 'entra'
 var whole = empty(stamp)
-var hasSecrets = whole || notifies || !entra
+var hasSecrets = whole || notifies || mailsWithPassword || !entra
 
 // Evaluated where they are used, so that a deployment that lacks one stops.
 var workflowClientId = entra && empty(workflowAuthClientId) ? fail('authMode is entra and workflowAuthClientId is empty: run "go run ./infra/hooks auth", which makes the app registrations, or set WORKFLOW_AUTH_CLIENT_ID with azd env set; or choose AUTH_MODE=keys') : workflowAuthClientId
@@ -134,6 +149,9 @@ var knownBackends = !whole && empty(backendsUrl) ? fail('stamp is work and backe
 var knownShard = !whole && shard == 1 ? fail('stamp is work and shard is 1, which is the front: set SHARD, with azd env set, to the number that the map will have for it') : shard
 var inNetwork = !whole && vnetEnabled ? fail('stamp is work and vnetEnabled is true: the front is not in the network of a stamp, and could not reach it; set VNET_ENABLED to false') : vnetEnabled
 var signingKey = notifies && empty(notifySigningKey) ? fail('notifyUrl is set and notifySigningKey is not: set NOTIFY_SIGNING_KEY, so that the receiver can tell who sends') : notifySigningKey
+
+var sender = mails && empty(mailFrom) ? fail('smtpUrl is set and mailFrom is not: set MAIL_FROM to the sender of the mail') : mailFrom
+var mailPassword = mailsWithPassword && empty(smtpPassword) ? fail('smtpUser is set and smtpPassword is not: set SMTP_PASSWORD') : smtpPassword
 
 var issuer = '${environment().authentication.loginEndpoint}${empty(authTenantId) ? tenant().tenantId : authTenantId}/v2.0'
 
@@ -300,6 +318,8 @@ module vault 'modules/keyvault.bicep' = if (hasSecrets) {
     signingKey: signingKey
     hasPreviousKey: notifiesWithPrevious
     previousSigningKey: notifySigningKeyPrevious
+    hasMailPassword: mailsWithPassword
+    mailPassword: mailPassword
     hasBackendsKey: !entra
     backendsKey: functionKey
     readerId: workflowIdentity.outputs.principalId
@@ -382,6 +402,13 @@ module apps 'modules/apps.bicep' = {
       signingKey: hasSecrets ? vault!.outputs.signingKeyReference : ''
       hasPreviousKey: notifiesWithPrevious
       previousSigningKey: hasSecrets ? vault!.outputs.previousSigningKeyReference : ''
+    }
+    mail: {
+      enabled: mails
+      url: smtpUrl
+      from: sender
+      user: smtpUser
+      password: hasSecrets ? vault!.outputs.mailPasswordReference : ''
     }
   }
 }

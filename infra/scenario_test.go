@@ -59,6 +59,8 @@ const (
 	notifyURL   = "https://receiver.example.com/hook"
 	signingKey  = "whsk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	previousKey = "whsk_ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
+	mailServer  = "smtp://mail.example.com:587"
+	mailSecret  = "password-of-the-mail-server"
 	idKey       = "1.QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZXWFlaW1xdXl8="
 	backendsKey = "key-of-the-backends"
 	workflowApp = "00000000-0000-4000-8000-00000000000a"
@@ -87,6 +89,7 @@ func (s scenario) environment() map[string]string {
 	}
 	if s.notify {
 		env["NOTIFY_URL"], env["NOTIFY_SIGNING_KEY"], env["NOTIFY_SIGNING_KEY_PREVIOUS"] = notifyURL, signingKey, previousKey
+		env["SMTP_URL"], env["SMTP_USER"], env["SMTP_PASSWORD"], env["MAIL_FROM"] = mailServer, "postmaster", mailSecret, "noreply@example.com"
 	}
 	if s.overrides != "" {
 		env["OVERRIDES"] = s.overrides

@@ -263,7 +263,7 @@ func authentication(w *world) []string {
 func secretsStay(w *world) []string {
 	var out []string
 	isSecret := func(text string) bool {
-		return slices.ContainsFunc([]string{signingKey, previousKey, idKey, backendsKey, "listKeys("}, func(secret string) bool { return strings.Contains(text, secret) })
+		return slices.ContainsFunc([]string{signingKey, previousKey, mailSecret, idKey, backendsKey, "listKeys("}, func(secret string) bool { return strings.Contains(text, secret) })
 	}
 	for _, r := range w.deployed.Resources {
 		if r.Type != "Microsoft.KeyVault/vaults/secrets" && slices.ContainsFunc(texts(r.Body), isSecret) {
@@ -280,7 +280,7 @@ func secretsStay(w *world) []string {
 		want = 0
 	}
 	if w.scenario.notify {
-		want += 2
+		want += 3
 	}
 	if w.scenario.auth == "keys" {
 		want++

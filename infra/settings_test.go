@@ -144,7 +144,7 @@ func settingsOfAnotherApp(w *world) []string {
 		uses := w.usesOf(a)
 		unused := map[string]bool{
 			"EventHubs__": uses.hub == 0, "ServiceBus__": len(uses.sends)+len(uses.receives) == 0,
-			"BACKEND_": !uses.callsBackends, "NOTIFY_": !uses.notifies,
+			"BACKEND_": !uses.callsBackends, "NOTIFY_": !uses.notifies, "SMTP_": !uses.notifies, "MAIL_": !uses.notifies,
 			"FLEET_": !slices.Contains(uses.containers, "drones"), "FLIGHT_": !slices.Contains(uses.containers, "drones"),
 			"RATE_LIMIT_": !uses.limited,
 		}
@@ -201,8 +201,11 @@ func settingsOfTheScenario(w *world) []string {
 	}
 	if w.scenario.notify {
 		want(workflow, "NOTIFY_URL", notifyURL)
+		want(workflow, "SMTP_URL", mailServer)
+		want(workflow, "MAIL_FROM", "noreply@example.com")
 	} else {
 		want(workflow, "NOTIFY_URL", "")
+		want(workflow, "SMTP_URL", "")
 	}
 	for _, a := range w.sorted() {
 		for name, there := range map[string]bool{

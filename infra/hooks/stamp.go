@@ -16,6 +16,7 @@ var taken = []struct{ here, there string }{
 	{envAuthMode, envAuthMode}, {"AUTH_TENANT_ID", "AUTH_TENANT_ID"}, {"AUTH_ACCOUNT_CLAIM", "AUTH_ACCOUNT_CLAIM"},
 	{envWorkflowAuthClient, envWorkflowAuthClient}, {envBackendsAuthClient, envBackendsAuthClient}, {envBackendsKey, envBackendsKey},
 	{"NOTIFY_URL", "NOTIFY_URL"}, {"NOTIFY_SIGNING_KEY", "NOTIFY_SIGNING_KEY"}, {"NOTIFY_SIGNING_KEY_PREVIOUS", "NOTIFY_SIGNING_KEY_PREVIOUS"},
+	{"SMTP_URL", "SMTP_URL"}, {"SMTP_USER", "SMTP_USER"}, {"SMTP_PASSWORD", "SMTP_PASSWORD"}, {"MAIL_FROM", "MAIL_FROM"},
 }
 
 func defineJoin(*flag.FlagSet) func(context.Context, *hook) error {

@@ -29,6 +29,9 @@ param backendsKey string
 @description('The receiver of news of transactions that come to rest. The keys are Key Vault references.')
 param notify { enabled: bool, url: string, signingKey: string, hasPreviousKey: bool, previousSigningKey: string }
 
+@description('The server of mail to people who asked to be told. The password is a Key Vault reference.')
+param mail { enabled: bool, url: string, from: string, user: string, password: string }
+
 type identity = {
   id: string
   clientId: string
@@ -149,6 +152,13 @@ var notifySettings = notify.enabled ? union({
 }, notify.hasPreviousKey ? {
   NOTIFY_SIGNING_KEY_PREVIOUS: notify.previousSigningKey
 } : {}) : {}
+var mailSettings = mail.enabled ? union({
+  SMTP_URL: mail.url
+  MAIL_FROM: mail.from
+}, empty(mail.user) ? {} : {
+  SMTP_USER: mail.user
+  SMTP_PASSWORD: mail.password
+}) : {}
 var rateSettings = rateLimit.perSecond == 0 ? {} : {
   RATE_LIMIT_PER_SECOND: string(rateLimit.perSecond)
   RATE_LIMIT_BURST: string(rateLimit.burst)
@@ -182,7 +192,7 @@ module workflow 'functionapp.bicep' = {
       ServiceBus__credential: 'managedidentity'
       ServiceBus__clientId: identities.workflow.clientId
       OTEL_SERVICE_NAME: 'workflow'
-    }, toObject(business.backends, name => name, name => backendsApi), backendSettings, notifySettings, rateSettings, otlp.enabled ? {
+    }, toObject(business.backends, name => name, name => backendsApi), backendSettings, notifySettings, mailSettings, rateSettings, otlp.enabled ? {
       OTLP_CLIENT_ID: identities.workflow.clientId
     } : {})
   }

@@ -1,5 +1,5 @@
 // A vault for what can't be an identity: the keys of ids, those that sign
-// notices, and in authMode keys the function key of the backends. It has no purge
+// notices, the mail server's password, and in authMode keys the function key of the backends. It has no purge
 // protection, so that azd down --purge removes it at once.
 //
 // Its network is open in every deployment, for tokens of who has the role: the
@@ -22,6 +22,10 @@ param signingKey string
 param hasPreviousKey bool
 @secure()
 param previousSigningKey string
+@description('Whether the mail server asks for a password.')
+param hasMailPassword bool
+@secure()
+param mailPassword string
 @description('Whether the workflow calls the backends with a function key.')
 param hasBackendsKey bool
 @secure()
@@ -62,6 +66,11 @@ module previous 'secret.bicep' = if (hasPreviousKey) {
   params: { vaultName: vault.name, name: 'notify-signing-key-previous', value: previousSigningKey, readerId: readerId }
 }
 
+module mail 'secret.bicep' = if (hasMailPassword) {
+  name: 'smtp-password'
+  params: { vaultName: vault.name, name: 'smtp-password', value: mailPassword, readerId: readerId }
+}
+
 module backends 'secret.bicep' = if (hasBackendsKey) {
   name: 'backends-key'
   params: { vaultName: vault.name, name: 'backends-key', value: backendsKey, readerId: readerId }
@@ -71,3 +80,4 @@ output backendsKeyReference string = hasBackendsKey ? backends!.outputs.referenc
 output idKeysReference string = hasIdKeys ? ids!.outputs.reference : ''
 output signingKeyReference string = hasSigningKey ? signing!.outputs.reference : ''
 output previousSigningKeyReference string = hasPreviousKey ? previous!.outputs.reference : ''
+output mailPasswordReference string = hasMailPassword ? mail!.outputs.reference : ''

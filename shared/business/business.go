@@ -43,7 +43,10 @@ type Business struct {
 	Backends    []Backend
 	// Views are the parts of a backend's record that a client may reach through its
 	// transaction.
-	Views    []View
+	Views []View
+	// Letters tell people what has become of a transaction, by e-mail. Nil if nobody
+	// can ask for that.
+	Letters  *Letters
 	Settings []Setting
 	// Rules returns the relations between the settings, and whether v keeps them. Nil
 	// for none.

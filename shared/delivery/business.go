@@ -12,7 +12,7 @@ func Business() business.Business {
 	return business.Business{
 		Name: "drone-delivery", Resource: "deliveryrequests",
 		Workflow: Steps(), Parse: parseRequest, ParseChange: parseChange, Key: "packageInfo.packageId",
-		Backends: backends(), Views: views(), Settings: settings(), Rules: rules,
+		Backends: backends(), Views: views(), Letters: &business.Letters{Ask: askWishes, Write: writeLetter}, Settings: settings(), Rules: rules,
 		Ahead: func(v business.Values) time.Duration { return v.Span(pickupHorizon) },
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // views are the parts of the delivery's record that its client may reach: where it
-// is, and the receiver's confirmation.
+// is, the receiver's confirmation, and the wish to be told of the arrival.
 func views() []business.View {
 	view := func(method, part string) business.View {
 		return business.View{Method: method, Part: part, Call: func(transactionID string, body json.RawMessage) workflow.Call {
@@ -21,5 +21,6 @@ func views() []business.View {
 	}
 	return []business.View{
 		view(http.MethodGet, "status"), view(http.MethodGet, "events"), view(http.MethodPost, "confirmations"),
+		view(http.MethodPost, "notifymerequests"),
 	}
 }

@@ -20,6 +20,22 @@ var errNotSent = errors.New("not sent: the receiver is down, or too slow")
 // recheck is how often an event that waits looks whether its turn has come.
 const recheck = 250 * time.Millisecond
 
+// Limits are those of the calls to one who is told. All are required.
+type Limits struct {
+	CallTimeout time.Duration // one call
+	// Patience is how long a call waits for its turn at most: behind others, or
+	// for somebody who is down. It slows down who comes with news in an
+	// outage: who waits here does not come back at once.
+	Patience    time.Duration
+	Concurrency int // calls under way at most
+	Breaker     failure.Breaker
+	Log         *slog.Logger
+}
+
+func (l Limits) valid() bool {
+	return l.CallTimeout > 0 && l.Patience > 0 && l.Concurrency > 0 && l.Log != nil
+}
+
 // gate lets so many calls through as the receiver bears. It keeps time by the
 // process's clock.
 type gate struct {
@@ -32,7 +48,8 @@ type gate struct {
 	quiet time.Time // until which the receiver has asked for no calls
 }
 
-func newGate(c WebhookConfig) *gate {
+// newGate returns the gate to somebody, who is named for people.
+func newGate(to string, c Limits) *gate {
 	return &gate{
 		patience: c.Patience, call: c.CallTimeout, places: bulkhead.New[any](uint(c.Concurrency)),
 		breaker: c.Breaker.Build(func(e circuitbreaker.StateChangedEvent) {
@@ -40,7 +57,7 @@ func newGate(c WebhookConfig) *gate {
 			if e.NewState == circuitbreaker.OpenState {
 				level = slog.LevelWarn
 			}
-			c.Log.Log(e.Context(), level, "circuit breaker of the receiver of notices changed its state",
+			c.Log.Log(e.Context(), level, "circuit breaker of "+to+" changed its state",
 				"from", e.OldState.String(), telemetry.KeyState, e.NewState.String())
 		}),
 	}

@@ -65,9 +65,9 @@ func newReceiver(t *testing.T, r *remote, log io.Writer) *Webhook {
 		t.Fatal(err)
 	}
 	receiver, err := NewWebhook(WebhookConfig{
-		URL: "https://example.com/hook", Keys: []SigningKey{k}, CallTimeout: 2 * time.Second, Patience: 11 * time.Second, Concurrency: 16,
-		Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3},
-		Now:     time.Now, Log: slog.New(slog.NewTextHandler(log, nil)),
+		URL: "https://example.com/hook", Keys: []SigningKey{k}, Now: time.Now,
+		Limits: Limits{CallTimeout: 2 * time.Second, Patience: 11 * time.Second, Concurrency: 16,
+			Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 20, Window: 10 * time.Second, Delay: 10 * time.Second, Probes: 3}, Log: slog.New(slog.NewTextHandler(log, nil))},
 	})
 	if err != nil {
 		t.Fatal(err)

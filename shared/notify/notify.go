@@ -7,7 +7,7 @@
 //
 // Reading order: notify.go (one message), outbox.go (what is written), event.go
 // (what is sent), webhook.go with gate.go (the receiver behind an HTTP endpoint),
-// signature.go.
+// signature.go; people.go (letters to people), smtp.go.
 package notify
 
 import (
@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -35,11 +36,13 @@ type Receiver interface {
 	Post(ctx context.Context, e CloudEvent) error
 }
 
-// Config is what a Service works with. All fields are required, but Receiver.
+// Config is what a Service works with. All fields are required, but Receiver and
+// People.
 type Config struct {
-	// Receiver may be nil: then nobody is told, and messages are finished with as
-	// they come.
+	// Without Receiver and People.Mailer nobody is told, and messages are finished
+	// with as they come.
 	Receiver Receiver
+	People   People
 	// Engine has the transactions, the budgets and the clock. No call starts that
 	// could end after the time of an invocation.
 	Engine *engine.Engine
@@ -65,7 +68,7 @@ func (s *Service) Handle(ctx context.Context, e engine.Envelope) error {
 	if e.Operation != "" {
 		return fmt.Errorf("%w: operation %s of transaction %s in the notifications queue", engine.ErrUnreadable, e.OperationID, e.TransactionID)
 	}
-	if s.c.Receiver == nil {
+	if s.c.Receiver == nil && s.c.People.Mailer == nil {
 		return nil
 	}
 	budgets := s.c.Engine.Budgets
@@ -86,18 +89,42 @@ func (s *Service) Handle(ctx context.Context, e engine.Envelope) error {
 		// is the one. It may be that it was never sent.
 		return s.c.Engine.Announce(ctx, d.p)
 	}
-	for !d.empty() {
+	var cause error
+	for n := s.unposted(d); n != nil && cause == nil; n = s.unposted(d) {
 		if s.c.Engine.Now().After(last) {
 			return s.goOn(ctx, d)
 		}
-		if err := s.post(ctx, d.p.ID, d.p.Outbox.Notices[0]); err != nil {
-			return s.putOff(ctx, d, err)
+		if cause = s.post(ctx, d.p.ID, *n); cause != nil {
+			break
 		}
-		if err := s.taken(ctx, d, d.p.Outbox.Notices[0]); err != nil {
+		if err := s.taken(ctx, d, *n); err != nil {
 			return err
 		}
 	}
+	if s.c.People.Mailer != nil && !d.empty() {
+		due, failed, err := s.tell(ctx, d)
+		switch {
+		case err != nil:
+			return err
+		case failed == nil && cause == nil && !d.empty():
+			return s.hold(ctx, d, due)
+		}
+		cause = errors.Join(cause, failed)
+	}
+	if cause != nil {
+		return s.putOff(ctx, d, cause)
+	}
 	return nil
+}
+
+// unposted returns the first notice that the receiver has not taken, nil if there
+// is none.
+func (s *Service) unposted(d *document) *workflow.Notice {
+	i := slices.IndexFunc(d.p.Outbox.Notices, func(n workflow.Notice) bool { return !n.Posted })
+	if s.c.Receiver == nil || i < 0 {
+		return nil
+	}
+	return &d.p.Outbox.Notices[i]
 }
 
 // post sends one notice, in a span that the notice names.
@@ -118,9 +145,16 @@ func (s *Service) post(ctx context.Context, id string, n workflow.Notice) (err e
 	return nil
 }
 
-// taken takes a delivered notice out of the outbox.
+// taken takes a delivered notice out of the outbox. The latest stays for the people.
 func (s *Service) taken(ctx context.Context, d *document, n workflow.Notice) error {
-	_, err := s.change(ctx, d, func(p *workflow.Progress) { p.Notified(n.Number) })
+	_, err := s.change(ctx, d, func(p *workflow.Progress) {
+		if latest := p.Outbox.Latest(); s.c.People.Mailer == nil || latest == nil || latest.Number != n.Number {
+			p.Notified(n.Number)
+			return
+		}
+		p.Notified(n.Number - 1)
+		p.Outbox.Latest().Posted = true
+	})
 	return err
 }
 
@@ -170,7 +204,7 @@ func (s *Service) putOff(ctx context.Context, d *document, cause error) error {
 // tooOld returns the first of the notices that are from before the given time.
 func tooOld(notices []workflow.Notice, before time.Time) []workflow.Notice {
 	for i, n := range notices {
-		if !n.At.Before(before) {
+		if !n.At.Before(before) || !n.Due.Before(before) && !n.Due.IsZero() {
 			return notices[:i]
 		}
 	}

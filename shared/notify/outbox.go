@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/failure"
@@ -82,5 +83,6 @@ func repeatable(err error) bool {
 // sameOutbox reports whether two states of one transaction's outbox are the
 // same.
 func sameOutbox(a, b workflow.Outbox) bool {
-	return a.Count == b.Count && a.Wake == b.Wake && a.Laters == b.Laters && a.At.Equal(b.At.Time) && len(a.Notices) == len(b.Notices)
+	return a.Count == b.Count && a.Wake == b.Wake && a.Laters == b.Laters && a.At.Equal(b.At.Time) && a.Letter == b.Letter && a.Sent == b.Sent &&
+		slices.Equal(a.Notices, b.Notices)
 }

@@ -55,6 +55,22 @@ func ParseSigningKey(text string) (SigningKey, error) {
 	}, nil
 }
 
+// ParseSigningKeys reads those of the keys that are not empty.
+func ParseSigningKeys(texts ...string) ([]SigningKey, error) {
+	var keys []SigningKey
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		key, err := ParseSigningKey(text)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
 // Public returns the public key with which receivers verify, in the form of the
 // specification: whpk_ and base64.
 func (k SigningKey) Public() string { return k.public }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,16 +26,9 @@ type WebhookConfig struct {
 	// Application tells the receiver's people what calls, as the User-Agent.
 	Application string
 	// Keys sign: the current one, and while it is replaced the previous one.
-	Keys        []SigningKey
-	CallTimeout time.Duration // one call
-	// Patience is how long an event waits for its turn at most: behind others, or
-	// for a receiver that is down. It slows down who comes with events in an
-	// outage: who waits here does not come back at once.
-	Patience    time.Duration
-	Concurrency int // calls under way at most
-	Breaker     failure.Breaker
-	Now         func() time.Time // for the signatures' timestamps
-	Log         *slog.Logger
+	Keys []SigningKey
+	Limits
+	Now func() time.Time // for the signatures' timestamps
 }
 
 // Webhook is the receiver of notices behind an HTTP endpoint: a POST of the
@@ -67,10 +59,10 @@ func NewWebhook(c WebhookConfig) (*Webhook, error) {
 		return nil, errors.New("webhook: no URL")
 	case len(c.Keys) == 0:
 		return nil, errors.New("webhook: no key")
-	case c.CallTimeout <= 0 || c.Patience <= 0 || c.Concurrency <= 0 || c.Now == nil || c.Log == nil:
+	case !c.Limits.valid() || c.Now == nil:
 		return nil, errors.New("webhook: a required field is missing")
 	}
-	return &Webhook{c: c, gate: newGate(c), http: auth.NewClient(c.CallTimeout, c.Concurrency)}, nil
+	return &Webhook{c: c, gate: newGate("the receiver of notices", c.Limits), http: auth.NewClient(c.CallTimeout, c.Concurrency)}, nil
 }
 
 // Close closes the idle connections. Calls under way are not disturbed.

@@ -44,10 +44,9 @@ func open(t *testing.T, handler http.Handler, change func(*notify.WebhookConfig)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	c := notify.WebhookConfig{
-		URL: server.URL + "/hook", Keys: []notify.SigningKey{key(t, current), key(t, previous)},
-		CallTimeout: 5 * time.Second, Patience: 5 * time.Second, Concurrency: 4,
-		Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 100, Window: time.Minute, Delay: time.Minute, Probes: 3},
-		Now:     time.Now, Log: slog.New(slog.DiscardHandler),
+		URL: server.URL + "/hook", Keys: []notify.SigningKey{key(t, current), key(t, previous)}, Now: time.Now,
+		Limits: notify.Limits{CallTimeout: 5 * time.Second, Patience: 5 * time.Second, Concurrency: 4,
+			Breaker: failure.Breaker{FailureRatio: 0.5, MinCalls: 100, Window: time.Minute, Delay: time.Minute, Probes: 3}, Log: slog.New(slog.DiscardHandler)},
 	}
 	if change != nil {
 		change(&c)
@@ -219,9 +218,9 @@ func TestNobodyListens(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	good := notify.WebhookConfig{
-		URL: "https://example.com/hook", Keys: []notify.SigningKey{key(t, current)}, CallTimeout: time.Second, Patience: time.Second, Concurrency: 1,
-		Breaker: failure.Breaker{FailureRatio: 1, MinCalls: 1, Window: time.Second, Delay: time.Second, Probes: 1},
-		Now:     time.Now, Log: slog.New(slog.DiscardHandler),
+		URL: "https://example.com/hook", Keys: []notify.SigningKey{key(t, current)}, Now: time.Now,
+		Limits: notify.Limits{CallTimeout: time.Second, Patience: time.Second, Concurrency: 1,
+			Breaker: failure.Breaker{FailureRatio: 1, MinCalls: 1, Window: time.Second, Delay: time.Second, Probes: 1}, Log: slog.New(slog.DiscardHandler)},
 	}
 	if _, err := notify.NewWebhook(good); err != nil {
 		t.Fatal(err)

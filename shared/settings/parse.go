@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/mail"
 	"net/url"
 	"regexp"
 	"slices"
@@ -139,6 +140,31 @@ func safe(field *string) parser {
 		}
 		if !auth.SafeAddress(u) {
 			return errors.New("is not protected by TLS")
+		}
+		*field = value
+		return nil
+	}}
+}
+
+// mailServer reads where mail goes. A password has a setting of its own.
+func mailServer(field *string) parser {
+	return parser{"a URL with smtp or smtps, a host and a port; or nothing", func(value string) error {
+		u, err := url.Parse(value)
+		if value != "" && (err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+			return errors.New("is not such a URL")
+		}
+		*field = value
+		return nil
+	}}
+}
+
+// mailbox reads an address of mail, which may have a name.
+func mailbox(field *string) parser {
+	return parser{"such as Fabrikam <noreply@example.com>, or nothing", func(value string) error {
+		if value != "" {
+			if _, err := mail.ParseAddress(value); err != nil {
+				return errors.New("is no address")
+			}
 		}
 		*field = value
 		return nil

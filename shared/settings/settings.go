@@ -164,19 +164,30 @@ type Budgets struct {
 
 // Notify says who is told that a transaction came to rest.
 type Notify struct {
-	URL string // empty: nobody
+	URL string // of the receiver of events; empty: there is none
 	// Key and PreviousKey sign, in the form of notify.ParseSigningKey. The
 	// second is set while the first is being replaced.
 	Key, PreviousKey Secret
 	Source           string // of the CloudEvents, a URI reference
 	// GiveUpAfter is how old a notice that can't be delivered becomes.
 	GiveUpAfter time.Duration
-	// Concurrency is how many calls are under way at most, in one handler.
+	// Concurrency is how many calls to the receiver, and how many mails, are under way at
+	// most, in one handler.
 	Concurrency int
+	Mail        Mail
 }
 
 // On reports whether anybody is told.
-func (n Notify) On() bool { return n.URL != "" }
+func (n Notify) On() bool { return n.URL != "" || n.Mail.URL != "" }
+
+// Mail says how letters to people are sent.
+type Mail struct {
+	URL      string // of the server, with smtp or smtps; empty: none are sent
+	User     string // empty: no sign-in
+	Password Secret
+	From     string        // an address, with a name or without
+	Timeout  time.Duration // of one mail
+}
 
 // AuthMode is who checks the callers of the HTTP functions.
 type AuthMode string

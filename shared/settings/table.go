@@ -155,8 +155,14 @@ func (s *Settings) notices(business string) []Variable {
 		{"NOTIFY_SOURCE", "/fabrikam/" + business, "the source of the CloudEvents", reference(&s.Notify.Source)},
 		{"NOTIFY_HOURS", "72", "the age at which a notice that nobody has taken is given up",
 			span(&s.Notify.GiveUpAfter, time.Hour, 0.001, 8760)},
-		{"NOTIFY_CONCURRENCY", "16", "how many calls to NOTIFY_URL may be under way in one handler",
+		{"NOTIFY_CONCURRENCY", "16", "how many calls to NOTIFY_URL, and how many mails, may be under way in one handler",
 			whole(&s.Notify.Concurrency, 1, 10_000)},
+		{"SMTP_URL", "", "the server that takes mail to people who asked to be told: smtp://host:port, with STARTTLS unless it is this machine, or smtps://host:port (docs/notifications.md); empty: no mail",
+			mailServer(&s.Notify.Mail.URL)},
+		{"SMTP_USER", "", "who signs in at this server; empty: nobody", text(&s.Notify.Mail.User, `[^\x00-\x1f]*`, "a name, or nothing")},
+		{"SMTP_PASSWORD", "", "the password of SMTP_USER", secret(&s.Notify.Mail.Password)},
+		{"MAIL_FROM", "", "the sender of the mail: an address, with a name before it or without", mailbox(&s.Notify.Mail.From)},
+		{"SMTP_TIMEOUT_SECONDS", "10", "one mail: half of it for the connection, half for the mail", span(&s.Notify.Mail.Timeout, time.Second, 0.1, 60)},
 	}
 }
 

@@ -12,6 +12,10 @@ type Notice struct {
 	Reason   string  `json:"reason,omitempty"`
 	Revision int     `json:"revision"`
 	At       Instant `json:"at"`
+	// Posted says that the receiver has taken it, and people are still to be told. Due
+	// is until when that has to wait, zero if it need not.
+	Posted bool    `json:"posted,omitempty"`
+	Due    Instant `json:"due,omitzero"`
 }
 
 // Outbox holds the notices of a transaction that were not yet delivered. They
@@ -27,6 +31,18 @@ type Outbox struct {
 	Wake   int     `json:"wake,omitempty"`
 	At     Instant `json:"at,omitzero"`
 	Laters int     `json:"laters,omitempty"`
+	// Letter names the latest letter to people, and Sent is how many of those who
+	// asked for it have it: it is sent once, however many notices bring it about.
+	Letter string `json:"letter,omitempty"`
+	Sent   int    `json:"sent,omitempty"`
+}
+
+// Latest returns the latest notice that waits, nil if none does.
+func (o *Outbox) Latest() *Notice {
+	if len(o.Notices) == 0 {
+		return nil
+	}
+	return &o.Notices[len(o.Notices)-1]
 }
 
 // announce puts the state that has just been reached into the outbox.

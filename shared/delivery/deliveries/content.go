@@ -45,7 +45,8 @@ func (c Confirmation) sameAs(other Confirmation) bool {
 	return c == other
 }
 
-// Notice is a wish to be told of the arrival. Nothing here sends one.
+// Notice is a wish to be told of the arrival, or that there will be none. Who sends it is
+// no matter of this backend.
 type Notice struct {
 	EmailAddress string `json:"emailAddress,omitempty"`
 	SMS          string `json:"sms,omitempty"`

@@ -28,7 +28,7 @@ func detail(rec record.Record[Content]) Detail { return Detail{rec.ID, rec.Conte
 
 // Endpoints is the contract: PUT answers 201, 200 for a change or a repeat, 409
 // or 410 by the rules of package record; GET 200 or 404; DELETE 204; the
-// status, the events and the owner of one; a page of a customer's deliveries;
+// status, the events, the owner and the wishes for a notice of one; a page of a customer's deliveries;
 // POST of a confirmation or a wish for a notice 204, 404 or 409.
 func (s *Service) Endpoints() []business.Endpoint {
 	return []business.Endpoint{
@@ -40,6 +40,7 @@ func (s *Service) Endpoints() []business.Endpoint {
 		{Method: http.MethodGet, Path: "deliveries/{id}/status", Handle: record.AnswerGet(s.Track, statusOf)},
 		{Method: http.MethodGet, Path: "deliveries/{id}/events", Handle: record.AnswerGet(s.Track, eventsOf)},
 		{Method: http.MethodPost, Path: "deliveries/{id}/confirmations", Handle: record.AnswerPost(confirmationBody.confirmation, s.Confirm)},
+		{Method: http.MethodGet, Path: "deliveries/{id}/notifymerequests", Handle: record.AnswerGet(s.ever, wishesOf)},
 		{Method: http.MethodPost, Path: "deliveries/{id}/notifymerequests", Handle: record.AnswerPost(noticeBody.notice, s.Notify)},
 	}
 }

@@ -21,6 +21,7 @@ import (
 // The problems of this backend, besides those of package record.
 var (
 	NotConfirmable = problem.Type{ID: "not-confirmable", Status: 409, Title: "The delivery cannot be confirmed this way"}
+	Arrived        = problem.Type{ID: "arrived", Status: 409, Title: "The package has arrived"}
 	TooMany        = problem.Type{ID: "too-many", Status: 409, Title: "The limit is reached"}
 )
 
@@ -64,14 +65,20 @@ func (s *Service) Put(ctx context.Context, id string, by record.By, ask Ask) (re
 // Track returns where a delivery is, also one that was cancelled. NotFound if
 // there never was one.
 func (s *Service) Track(ctx context.Context, id string) (Tracking, error) {
-	rec, err := s.Get(ctx, id)
+	rec, err := s.ever(ctx, id)
 	if err != nil {
 		return Tracking{}, err
 	}
-	if rec.Since().IsZero() { // a tombstone of something that never was
-		return Tracking{}, failure.New(failure.NotFound, "read delivery", id, nil)
-	}
 	return track(&rec, s.Now()), nil
+}
+
+// ever returns a delivery, also one that was cancelled. NotFound if there never was one.
+func (s *Service) ever(ctx context.Context, id string) (record.Record[Content], error) {
+	rec, err := s.Get(ctx, id)
+	if err == nil && rec.Since().IsZero() { // a tombstone of something that never was
+		err = failure.New(failure.NotFound, "read delivery", id, nil)
+	}
+	return rec, err
 }
 
 // Confirm keeps the receiver's confirmation. It is refused before the arrival
@@ -110,10 +117,13 @@ func (s *Service) Confirm(ctx context.Context, id string, c Confirmation) error 
 	})
 }
 
-// Notify keeps a wish to be told of the arrival. The same wish again changes
-// nothing.
+// Notify keeps a wish to be told of the arrival. It is refused after it: nobody would
+// be told any more. The same wish again changes nothing.
 func (s *Service) Notify(ctx context.Context, id string, n Notice) error {
-	return s.append(ctx, id, func(content *Content, _ time.Time) (bool, error) {
+	return s.append(ctx, id, func(content *Content, now time.Time) (bool, error) {
+		if !now.Before(content.ArriveAt) {
+			return false, problem.New(Arrived, "it arrived at %s", content.ArriveAt.Format(time.RFC3339))
+		}
 		for _, other := range content.Notices {
 			if other == n {
 				return false, nil

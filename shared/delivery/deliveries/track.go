@@ -1,6 +1,9 @@
 package deliveries
 
 import (
+	"time"
+
+	"github.com/fabrikam/drone-delivery/shared/business"
 	"github.com/fabrikam/drone-delivery/shared/delivery/value"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/record"
@@ -18,6 +21,19 @@ type Owner struct {
 }
 
 func ownerOf(rec record.Record[Content]) Owner { return Owner{rec.Content.OwnerID} }
+
+// Wishes is who wants to be told of a delivery, and of what.
+type Wishes struct {
+	PackageID string    `json:"packageId"`
+	Cancelled bool      `json:"cancelled"`
+	ArriveAt  time.Time `json:"arriveAt"` // expected, or past
+	Items     []Notice  `json:"items"`    // in the order in which they came
+}
+
+func wishesOf(rec record.Record[Content]) Wishes {
+	c := rec.Content
+	return Wishes{PackageID: c.PackageID, Cancelled: !rec.Live(), ArriveAt: c.ArriveAt, Items: append([]Notice{}, c.Notices...)}
+}
 
 func statusOf(t Tracking) Status { return t.Status }
 
@@ -53,6 +69,9 @@ func (b noticeBody) notice() (Notice, error) {
 	notice := Notice{
 		EmailAddress: faults.Text("/emailAddress", b.EmailAddress, maxAddress),
 		SMS:          faults.Text("/sms", b.SMS, maxAddress),
+	}
+	if notice.EmailAddress != "" && !business.MailAddress(notice.EmailAddress) {
+		faults.Add("/emailAddress", "must be an address such as name@example.com")
 	}
 	if notice == (Notice{}) {
 		faults.Add("", "must have an emailAddress or an sms")
