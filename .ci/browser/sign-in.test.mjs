@@ -104,3 +104,20 @@ test('with keys, a key is typed, goes in its header, and is asked for again when
   await page.getByLabel(/^Function key/).waitFor()
   assert.deepEqual(await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length]), ['', 0, 0])
 })
+
+// As an issuer does at the end of a sign-in: localhost is another site than 127.0.0.1.
+test('another site leads the browser to the page, and to no data', async (t) => {
+  const elsewhere = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end('<title>elsewhere</title>'))
+  await new Promise((listening) => elsewhere.listen(0, 'localhost', listening))
+  t.after(() => elsewhere.close())
+  const page = await opened(t, { expected: /403|404/ }) // the favicon, too
+  const led = async (to) => {
+    await page.goto(`http://localhost:${elsewhere.address().port}/`)
+    const [answer] = await Promise.all([
+      page.waitForResponse((response) => response.url() === to), page.waitForEvent('load'), page.evaluate((to) => location.assign(to), to),
+    ])
+    return answer.status()
+  }
+  assert.equal(await led(`${url}?code=code-1&state=state-1`), 200)
+  assert.equal(await led(new URL('operations/status', url).href), 403)
+})

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -25,10 +26,14 @@ import (
 //   - an Origin that isn't the Host itself (RFC 6454; "null" is foreign, too).
 //   - Sec-Fetch-Site other than same-origin and none (W3C Fetch Metadata), which
 //     browsers send where there is no Origin.
-func Guard(bound net.Addr, next http.Handler) http.Handler {
+//
+// pages are paths that hold a page of the listener's own and nothing else: a link
+// elsewhere, or the issuer at the end of a sign-in, may lead a browser's tab there, not a
+// frame. Who has sent it there sees nothing of the answer.
+func Guard(bound net.Addr, next http.Handler, pages ...string) http.Handler {
 	names := namesOf(bound)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if why := names.refuse(r); why != "" {
+		if why := names.refuse(r, pages); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}
@@ -56,14 +61,15 @@ func namesOf(bound net.Addr) names {
 }
 
 // refuse says why a request is not served, "" if it is.
-func (n names) refuse(r *http.Request) string {
+func (n names) refuse(r *http.Request, pages []string) string {
 	if !n.own(hostOf(r.Host)) {
 		return fmt.Sprintf("Host %q is not served here: use localhost, 127.0.0.1 or the address that was bound", r.Host)
 	}
 	if values, sent := r.Header["Origin"]; sent && (len(values) != 1 || !sameOrigin(values[0], r.Host)) {
 		return fmt.Sprintf("a page of origin %q may not call this: it is for programs of this machine", strings.Join(values, ", "))
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+	opened := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !(opened && slices.Contains(pages, r.URL.Path)) {
 		return fmt.Sprintf("a page of another origin (Sec-Fetch-Site %q) may not call this: it is for programs of this machine", site)
 	}
 	return ""

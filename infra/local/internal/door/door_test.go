@@ -68,3 +68,37 @@ func TestGuard(t *testing.T) {
 		})
 	}
 }
+
+// Ensure that another origin leads a browser's tab to a page of the listener, and
+// nothing else anywhere.
+func TestGuardOfAPage(t *testing.T) {
+	for _, tc := range []struct {
+		what, method, path, site, mode, dest, origin string
+		served                                       bool
+	}{
+		{"the issuer, at the end of a sign-in", "GET", "/api/ops?code=1&state=2", "cross-site", "navigate", "document", "", true},
+		{"an issuer on this machine", "GET", "/api/ops", "same-site", "navigate", "document", "", true},
+		{"a frame", "GET", "/api/ops", "cross-site", "navigate", "iframe", "", false},
+		{"a form", "POST", "/api/ops", "cross-site", "navigate", "document", "", false},
+		{"a script", "GET", "/api/ops", "cross-site", "no-cors", "script", "", false},
+		{"a fetch", "GET", "/api/ops", "cross-site", "cors", "empty", "https://evil.example", false},
+		{"an Origin", "GET", "/api/ops", "cross-site", "navigate", "document", "https://evil.example", false},
+		{"a link to data", "GET", "/api/operations/status", "cross-site", "navigate", "document", "", false},
+		{"a link to what is below", "GET", "/api/ops/config", "cross-site", "navigate", "document", "", false},
+	} {
+		served := false
+		next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })
+		r := httptest.NewRequest(tc.method, tc.path, nil)
+		r.Host = "localhost:7071"
+		for name, value := range map[string]string{"Sec-Fetch-Site": tc.site, "Sec-Fetch-Mode": tc.mode, "Sec-Fetch-Dest": tc.dest, "Origin": tc.origin} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		at := net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:7071"))
+		door.Guard(at, next, "/api/ops").ServeHTTP(httptest.NewRecorder(), r)
+		if served != tc.served {
+			t.Errorf("%s: served %t", tc.what, served)
+		}
+	}
+}

@@ -28,10 +28,13 @@ func (f *fixture) asPage(t *testing.T, method, path, body, contentType string, c
 }
 
 // Ensure that a web page, of another origin or behind a rebound name, can neither
-// run a function nor call one, and that the handler hears nothing of it.
+// run a function nor call one, and that the handler hears nothing of it; it may lead
+// a browser to a page of the app.
 func TestPagesDriveNothing(t *testing.T) {
 	calls := make(chan call, 100)
-	f := start(t, spec{proxy: true, functions: map[string]string{"Sweep": timerFn, "P": httpFunctionJSON("anonymous", `"post"`, "p")},
+	f := start(t, spec{proxy: true, functions: map[string]string{"Sweep": timerFn, "P": httpFunctionJSON("anonymous", `"post"`, "p"),
+		"Page": httpFunctionJSON("anonymous", `"get"`, "page"), "Data": httpFunctionJSON("anonymous", `"get"`, "data")},
+		change: func(c *Config) { c.Pages = []string{"/api/page"} },
 		answer: func(w http.ResponseWriter, r *http.Request) {
 			calls <- readCall(r)
 			ok(w, r)
@@ -57,6 +60,19 @@ func TestPagesDriveNothing(t *testing.T) {
 		if got := f.asPage(t, "POST", tc.path, `{"input":""}`, tc.contentType, tc.change); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.what, got, tc.want)
 		}
+	}
+	for path, want := range map[string]int{"/api/page": http.StatusOK, "/api/data": http.StatusForbidden} {
+		led := func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+			r.Header.Set("Sec-Fetch-Dest", "document")
+		}
+		if got := f.asPage(t, "GET", path, "", "", led); got != want {
+			t.Errorf("a page leads to %s: %d, want %d", path, got, want)
+		}
+	}
+	if c := receive(t, calls); c.path != "/api/page" {
+		t.Errorf("the handler was called: %s", c.path)
 	}
 	if status, _ := f.do(t, "POST", "/api/p", "{}"); status != http.StatusOK {
 		t.Errorf("a program calls a function: %d", status)

@@ -134,7 +134,7 @@ func (h *Host) Run(ctx context.Context) error {
 
 	// Kestrel takes headers of 32 KiB in all, and answers 431 beyond that. The
 	// server adds 4 KiB to its limit.
-	server := &http.Server{Handler: door.Guard(h.cfg.Listener.Addr(), h.front), ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 28 << 10}
+	server := &http.Server{Handler: door.Guard(h.cfg.Listener.Addr(), h.front, h.cfg.Pages...), ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 28 << 10}
 	h.goServe(server)
 	handler := make(chan error, 1)
 	if len(h.app.Functions) > 0 {

@@ -30,6 +30,8 @@ type Config struct {
 
 	// Listener is where HTTP is served. Run closes it.
 	Listener net.Listener
+	// Pages are the paths of pages that the app serves: see door.Guard.
+	Pages []string
 	// Checkpoints keeps ownership and checkpoints; needed by Event Hubs
 	// triggers.
 	Checkpoints azeventhubs.CheckpointStore

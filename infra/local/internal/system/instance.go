@@ -16,6 +16,7 @@ import (
 	"github.com/fabrikam/drone-delivery/infra/local/internal/effect"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
 	"github.com/fabrikam/drone-delivery/infra/local/internal/host"
+	"github.com/fabrikam/drone-delivery/shared/page"
 )
 
 // InstanceConfig says which app an instance of the Functions host runs, and
@@ -148,7 +149,7 @@ func (i *Instance) newHost() (*host.Host, error) {
 		access := i.access()
 		h, err = host.New(host.Config{
 			EnableAuth: access.functions, HostKey: access.hostKey, MasterKey: access.masterKey, StorageSignature: i.storage,
-			ScriptRoot: i.c.App, Settings: i.env.all(), SettingsFile: i.c.SettingsFile, Listener: listener,
+			ScriptRoot: i.c.App, Settings: i.env.all(), SettingsFile: i.c.SettingsFile, Listener: listener, Pages: []string{"/api/" + page.Path},
 			Checkpoints: checkpoints, Timers: timers,
 			Logger: i.c.Logger, HandlerLog: i.c.HandlerLog, InstanceID: i.c.Name,
 			Timings: i.c.Profile.Timings, Faults: i.c.Faults, Crashes: i.c.Crashes, Backends: BackendFunctions(false),

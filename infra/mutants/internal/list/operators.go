@@ -71,6 +71,12 @@ var operators = []mutant.Mutant{
 		Tests: in("./shared/operate"),
 	},
 	{
+		Name: "led-anywhere", Breaks: "Another origin leads a browser to any address of a local listener, or frames the page.",
+		File:   "infra/local/internal/door/door.go",
+		Before: "!(opened && slices.Contains", After: "!(opened || slices.Contains",
+		Tests: in("./infra/local/internal/door"),
+	},
+	{
 		Name: "refused-undo-unseen", Breaks: "An undo that a backend refuses is not told of until Sweep counts what is Stuck.",
 		File:   "shared/operate/report.go",
 		Before: "s.UndoRefusedAt = c.to.now().UTC()", After: "s.UndoRefusedAt = time.Time{}",
