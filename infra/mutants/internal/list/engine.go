@@ -123,6 +123,36 @@ var engines = []mutant.Mutant{
 		Tests: in("./shared/notify"),
 	},
 	{
+		Name: "letter-too-early", Breaks: "People are told of an arrival before it has come.",
+		File:   "shared/notify/people.go",
+		Before: "if cause != nil || letter.Due.After(now) {", After: "if cause != nil {",
+		Tests: in("./shared/notify"),
+	},
+	{
+		Name: "letter-told-again", Breaks: "Who has the letter gets it again when another's mail was put off.",
+		File:   "shared/notify/people.go",
+		Before: "sent = d.p.Outbox.Sent", After: "sent = 0",
+		Tests: in("./shared/notify"),
+	},
+	{
+		Name: "mail-lost-by-a-wrong-setting", Breaks: "A relay that is denied counts as a refused address: the mail is dropped.",
+		File:   "shared/notify/smtp.go",
+		Before: `reply >= 500 && !strings.HasPrefix(answered.EnhancedStatusCode(), "5.7.")`, After: "reply >= 500",
+		Tests: in("./shared/notify"),
+	},
+	{
+		Name: "mail-in-the-clear", Breaks: "A server that offers no TLS gets mail and password all the same.",
+		File:   "shared/notify/smtp.go",
+		Before: "return gomail.TLSMandatory", After: "return gomail.TLSOpportunistic",
+		Tests: in("./shared/notify"),
+	},
+	{
+		Name: "address-of-any-form", Breaks: "An address may have quotes, spaces and names, which SMTP's commands are made of.",
+		File:   "shared/business/letters.go",
+		Before: "err == nil && mailAddress.MatchString(text)", After: "err == nil",
+		Tests: in("./shared/notify"),
+	},
+	{
 		Name: "dead-letter-settled-too-soon", Breaks: "A dead letter is completed although its transaction could not be woken.",
 		File:   "shared/quarantine/service.go",
 		Before: `return fmt.Errorf("wake transaction %s after a dead letter: %w", id, err)`, After: "return nil",
