@@ -85,7 +85,9 @@ func (s Settings) ownRules() []business.Rule {
 			s.Notify.URL == "" || s.Notify.Key.Set()),
 		rule([]string{"SMTP_URL", "MAIL_FROM"}, "SMTP_URL needs MAIL_FROM: mail has a sender", s.Notify.Mail.URL == "" || s.Notify.Mail.From != ""),
 		rule([]string{"SMTP_USER", "SMTP_PASSWORD"}, "SMTP_USER needs SMTP_PASSWORD: the server asks for both", s.Notify.Mail.User == "" || s.Notify.Mail.Password.Set()),
-		less("SMTP_TIMEOUT_SECONDS", s.Notify.Mail.Timeout, "INVOCATION_TIMEOUT_SECONDS", b.Invocation, "a mail must fit into an invocation"),
+		rule([]string{"SMTP_URL", "SMTP_TIMEOUT_SECONDS", "INVOCATION_TIMEOUT_SECONDS"}, fmt.Sprintf(
+			"SMTP_URL needs SMTP_TIMEOUT_SECONDS (%v) to be less than INVOCATION_TIMEOUT_SECONDS (%v): a mail must fit into an invocation",
+			s.Notify.Mail.Timeout, b.Invocation), s.Notify.Mail.URL == "" || s.Notify.Mail.Timeout < b.Invocation),
 		rule([]string{"NOTIFY_SIGNING_KEY"}, "NOTIFY_SIGNING_KEY must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.Key)),
 		rule([]string{"NOTIFY_SIGNING_KEY_PREVIOUS"}, "NOTIFY_SIGNING_KEY_PREVIOUS must be whsk_ and 32 bytes in base64, or nothing", signs(s.Notify.PreviousKey)),
 		rule([]string{"ID_KEYS"}, "ID_KEYS "+shard.ErrIDKeys.Error()+", or nothing", mints(s.IDKeys)),
