@@ -134,7 +134,7 @@ func (c Config) lacks(sign Sign) bool {
 	case Moves, Pinned, Moved:
 		return !c.sharded()
 	case OldMap: // of the shard that is closed
-		return c.Shards < 3
+		return !c.closes() || c.Instances < 2
 	}
 	return false
 }
@@ -209,8 +209,8 @@ func (c Config) can(p fault.Point) bool {
 		return runtime.GOOS != "windows"
 	case fault.ServiceLate, fault.ServiceKill:
 		return len(c.Trial.Services) > 0
-	case fault.CosmosMap:
-		return c.sharded()
+	case fault.CosmosMap: // for one of two fronts
+		return c.sharded() && c.Instances > 1
 	case fault.EventHubsRecreated: // slow deliveries hold their partitions: the hub is hardly ever empty
 		return c.Scheduler == settings.SchedulerQueue
 	}

@@ -172,10 +172,7 @@ func (c Config) shardBursts(start time.Time) []fault.Burst {
 	away(fault.CosmosAway, database)
 	if c.breaks(fault.CosmosMap) {
 		from := start.Add(time.Duration(closedPart*float64(c.Duration)) - oldMapBefore)
-		all = append(all, fault.Burst{Point: fault.CosmosMap, From: from.UTC(), Seconds: max(oldMapTime, outage(c.Duration)).Seconds(), Rate: oldMapShare})
+		all = append(all, fault.Burst{Point: fault.CosmosMap, From: from.UTC(), Seconds: max(oldMapTime, outage(c.Duration)).Seconds(), Rate: 1})
 	}
 	return all
 }
-
-// oldMapShare is the part of the processes that can't read the map in a burst of that.
-const oldMapShare = 0.5

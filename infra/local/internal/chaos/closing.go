@@ -99,32 +99,41 @@ func decide(ctx context.Context, app *ops.Client, left operate.Left) error {
 	by := operate.Actor{By: operator, Why: "the shard is to be closed"}
 	var stuck, kept []string
 	if left.Stuck > 0 {
-		page, err := app.Transactions(ctx, nil, "") // of the Stuck ones
+		all, _, err := ops.Collect(operate.MaxAtOnce, func(next string) (ops.Page[operate.Summary], error) {
+			return app.Transactions(ctx, nil, next) // of the Stuck ones
+		})
 		if err != nil {
 			return err
 		}
-		for _, t := range page.Items {
+		for _, t := range all {
 			stuck = append(stuck, t.ID)
 		}
 	}
 	if left.Undecided > 0 {
-		page, err := app.Entries(ctx, "", "", string(quarantine.Kept), "")
+		all, _, err := ops.Collect(operate.MaxAtOnce, func(next string) (ops.Page[quarantine.Entry], error) {
+			return app.Entries(ctx, "", "", string(quarantine.Kept), next)
+		})
 		if err != nil {
 			return err
 		}
-		for _, e := range page.Items {
+		for _, e := range all {
 			kept = append(kept, e.Source+"/"+e.ID)
 		}
 	}
+	var errs []error
 	for act, ids := range map[string][]string{operate.ActGiveUp: stuck, string(quarantine.ActDrop): kept} {
 		if len(ids) == 0 {
 			continue
 		}
-		if _, err := app.Acts(ctx, operate.Acts{Act: act, IDs: ids, By: by}); err != nil {
-			return err
+		results, err := app.Acts(ctx, operate.Acts{Act: act, IDs: ids, By: by})
+		errs = append(errs, err)
+		for _, result := range results {
+			if !result.Done {
+				errs = append(errs, fmt.Errorf("%s %s: %s", act, result.ID, result.Result))
+			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // takeBack cancels the messages of queues that come later.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fabrikam/drone-delivery/infra/local/internal/fault"
@@ -53,7 +54,7 @@ func (s *Server) attempt(c *call, handle handler) (*response, error) {
 	if s.faults.HitIn(fault.CosmosAway, c.target.id(0)) || s.faults.Hit(fault.CosmosUnavailable) {
 		return nil, errUnavailable()
 	}
-	if c.reads(mapContainer, mapItem) && s.faults.HitKey(fault.CosmosMap, c.UserAgent()) {
+	if c.reads(mapContainer, mapItem) && s.mapReaders.second(c.UserAgent(), s.crashes != nil) && s.faults.Hit(fault.CosmosMap) {
 		return nil, errUnavailable()
 	}
 	if key := c.partition(); key != "" && (c.writes() || !stillRead(key)) && s.faults.HitKey(fault.CosmosPartition, key) {
@@ -147,4 +148,29 @@ func (c *call) partition() string {
 		return ""
 	}
 	return c.target.id(1) + "/" + key
+}
+
+// readers are those who have read the map, in the order of their first reads. The zero
+// value has none; it is safe for concurrent use.
+type readers struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+// second reports whether the client with this user agent is the second to read, the
+// fourth, and so on: so that of two one has an old map. With instances the processes
+// of one, each with an id of its own, are the same reader.
+func (r *readers) second(agent string, instances bool) bool {
+	name, _, _ := strings.Cut(agent, " ")
+	if i := strings.LastIndexByte(name, '.'); instances && i > 0 {
+		name = name[:i]
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := slices.Index(r.seen, name)
+	if n < 0 {
+		n = len(r.seen)
+		r.seen = append(r.seen, name)
+	}
+	return n%2 == 1
 }

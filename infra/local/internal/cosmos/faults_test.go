@@ -249,3 +249,19 @@ func TestSpared(t *testing.T) {
 		t.Errorf("asked: %v", counts)
 	}
 }
+
+// Ensure that of two instances one reads the map as ever, through all their restarts, and the
+// other one never.
+func TestEverySecondReader(t *testing.T) {
+	var r readers
+	for i, want := range []bool{false, true, true, false, false, true} {
+		agent := []string{"front-a.1 azsdk-go", "front-b.2 azsdk-go", "front-b.3 azsdk-go", "front-a.4 azsdk-go", "front-c.5", "front-b.6"}[i]
+		if got := r.second(agent, true); got != want {
+			t.Errorf("%s: %v", agent, got)
+		}
+	}
+	var alike readers // a machine's name, and no instances
+	if alike.second("machine.1 x", false) || !alike.second("machine.2 x", false) || alike.second("machine.1 x", false) {
+		t.Error("two processes don't differ")
+	}
+}

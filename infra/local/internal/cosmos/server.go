@@ -62,6 +62,7 @@ type Server struct {
 	accountName string
 	faults      *fault.Injector
 	spared      []string
+	mapReaders  readers
 	crashes     *effect.Watch
 	store       store.Store
 

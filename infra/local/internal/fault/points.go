@@ -38,8 +38,8 @@ const (
 	CosmosAway        Point = "cosmos.away"        // 503 to everything
 	CosmosPartition   Point = "cosmos.partition"   // 503 about some partition keys: to everything, or to writes
 
-	// CosmosMap is the map of the shards away for some of those who read it, by their
-	// user agent: so that they differ.
+	// CosmosMap is the map of the shards away for every second of those who read it: so
+	// that they differ.
 	CosmosMap Point = "cosmos.map"
 
 	// Calls to the functions of the backends, between the workflow and them. A scope
@@ -109,7 +109,7 @@ var Points = []Info{
 	{CosmosSlow, "a request waits", false, false, 0.005},
 	{CosmosAway, "the database is away: 503 to everything", false, false, 0},
 	{CosmosPartition, "a part of the database is away: 503 for some partition keys, to everything or to writes alone", false, false, 0},
-	{CosmosMap, "the map of the shards is away for some of those who read it: 503", false, false, 0},
+	{CosmosMap, "the map of the shards is away for every second front: 503", false, false, 0},
 	{BackendError, "503, nothing done", false, false, 0.05},
 	{BackendSlow, "a call waits", false, false, 0.02},
 	{BackendReset, "the connection is cut, nothing done", false, false, 0.02},
