@@ -155,6 +155,15 @@ func TestTheFleetIsExhausted(t *testing.T) {
 		wantStatus(t, err, 200)
 	}
 	seen := h.count()
+	_, _, err := put(s, "late", 1, ask())
+	wantStatus(t, err, 429)
+	// A page and its continuation for each zone, from anywhere and from its
+	// beginning; and the whole zone, for the next that is free.
+	looked := seen.Seen(recordtest.Page)
+	if looked > 2*2*2+2 {
+		t.Errorf("%d pages", looked)
+	}
+	// Who comes while that is looked for looks as well; who comes after it does not.
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -163,10 +172,8 @@ func TestTheFleetIsExhausted(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Two of a page and its continuation for each zone, from anywhere and from its
-	// beginning; and the whole zone, for the next that is free.
-	if got := seen.Seen(recordtest.Page); got > 2*(2*2*2+2) {
-		t.Errorf("%d pages", got)
+	if got := seen.Seen(recordtest.Page); got != looked {
+		t.Errorf("%d pages for those who came later", got-looked)
 	}
 	again, change, err := put(s, "t1", 1, ask())
 	if err != nil || change != "" || fmt.Sprint(h.held("t1")) != "["+again.DroneID+"]" {
