@@ -73,7 +73,7 @@ func New(b business.Business, s settings.Settings, logger *slog.Logger) (*App, e
 // assemble builds the app on its ports, which stay their owner's.
 func assemble(b business.Business, s settings.Settings, logger *slog.Logger, p ports) (*App, error) {
 	p.report = cmp.Or(p.report, operate.NewReporter(telemetry.Process(), p.now))
-	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.signals.Sender(p.sender)
+	p.producer, p.sender = p.signals.Producer(p.producer, s.EventHub), p.report.Sends(p.signals.Sender(p.sender))
 	limits := s.Writer
 	limits.Timeout = s.Budgets.Accept
 	newWriter := func(to ingest.Producer, of shard.Number) *ingest.Writer {

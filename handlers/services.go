@@ -80,7 +80,7 @@ func newServices(b business.Business, s settings.Settings, logger *slog.Logger, 
 		Receiver: p.receiver, People: notify.People{Letters: b.Letters, Backends: out.views, Mailer: p.mailer, SendTimeout: s.Notify.Mail.Timeout}, Engine: run, Source: s.Notify.Source, Types: b.Events(), GiveUpAfter: s.Notify.GiveUpAfter, Log: logger,
 	})
 	out.quarantine = quarantine.New(quarantine.Config{
-		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Kept: p.signals.Kept, Now: p.now, Logger: logger,
+		Store: p.quarantine, Waker: run, Keep: s.Budgets.DocumentTTL, Now: p.now, Logger: logger, Kept: func(ctx context.Context, e quarantine.Entry) { p.signals.Kept(ctx, e); p.report.Kept() },
 	})
 	out.relay = relay.New(relay.Config{
 		Shard: s.Shard, Queue: s.TransactionsQueue, Sender: p.sender, Quarantine: out.quarantine,

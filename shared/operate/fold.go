@@ -56,6 +56,9 @@ func fold(previous *Status, of shard.Number, steps []workflow.Step, reports []Re
 		}
 		s.UndosBegun += r.UndosBegun
 		s.SignInsRefused += r.SignInsRefused
+		if u := r.UnsentSince; !u.IsZero() && (s.UnsentSince.IsZero() || u.Before(s.UnsentSince)) {
+			s.UnsentSince = u
+		}
 		latency += r.Latency * r.Ends[workflow.Completed]
 	}
 	for i := range steps {

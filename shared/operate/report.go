@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/problem"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
@@ -28,6 +29,8 @@ const (
 	// remembered is for how long a refused undo is told: by then Sweep has counted what
 	// is Stuck for it.
 	remembered = surveyEvery + 2*surveySlack
+	// failedLately is for how long a send that failed counts, if nobody sends again.
+	failedLately = 3 * reportEvery
 	// reportTimeout bounds the storing of a report.
 	reportTimeout = 4 * time.Second
 )
@@ -42,6 +45,10 @@ type Report struct {
 	// Breakers are the open ones: since when, by backend.
 	Breakers map[string]time.Time `json:"breakers,omitempty"`
 	Database Database             `json:"database,omitzero"`
+	// KeptAt is when the instance last put something into the quarantine; zero if that is
+	// some time ago. UnsentSince is as in Status.
+	KeptAt      time.Time `json:"keptAt,omitzero"`
+	UnsentSince time.Time `json:"unsentSince,omitzero"`
 	// Ends, UndosBegun, SignInsRefused and Latency are as in Status and History.
 	Ends           map[workflow.State]float64 `json:"ends,omitempty"`
 	UndosBegun     float64                    `json:"undosBegun,omitempty"`
@@ -53,7 +60,7 @@ type Report struct {
 func (r *Report) quiet() bool {
 	a := r.Accepting
 	return a.PerSecond+a.FailedPerSecond+a.RefusedPerSecond == 0 && a.Buffer == 0 && r.Database.ThrottledPerSecond == 0 &&
-		len(r.Steps)+len(r.Breakers)+len(r.Ends) == 0 && r.UndosBegun+r.SignInsRefused == 0
+		len(r.Steps)+len(r.Breakers)+len(r.Ends) == 0 && r.UndosBegun+r.SignInsRefused == 0 && r.KeptAt.IsZero() && r.UnsentSince.IsZero()
 }
 
 // Reporter counts what an instance does, for its reports. It is safe for concurrent
@@ -79,6 +86,10 @@ type Reporter struct {
 	ends      map[workflow.State]int
 	undos     int
 	latency   time.Duration // of all that were completed
+	keptAt    time.Time
+	sends     int       // to Service Bus, under way
+	unsent    time.Time // since when it has taken nothing
+	failedAt  time.Time // when it last took something not; zero if it has taken something since
 }
 
 // NewReporter returns what counts for an instance.
@@ -142,6 +153,47 @@ func (r *Reporter) Changed(_ context.Context, _ workflow.State, p *workflow.Prog
 	}
 }
 
+// Kept notes that something was put into the quarantine.
+func (r *Reporter) Kept() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keptAt = r.now().UTC()
+}
+
+// Sends returns next, the sender to Service Bus, which is watched: whether it takes what
+// it is sent.
+func (r *Reporter) Sends(next engine.Sender) engine.Sender { return sends{next, r} }
+
+type sends struct {
+	engine.Sender
+	to *Reporter
+}
+
+func (s sends) Send(ctx context.Context, messages ...engine.Queued) error {
+	s.to.sending()
+	err := s.Sender.Send(ctx, messages...)
+	s.to.sent(err == nil || failure.Is(err, failure.Invalid)) // what it judges it has got
+	return err
+}
+
+func (r *Reporter) sending() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.now(); r.sends == 0 && now.Sub(r.failedAt) > failedLately {
+		r.unsent = now
+	}
+	r.sends++
+}
+
+func (r *Reporter) sent(taken bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sends--
+	if r.failedAt = r.now(); taken {
+		r.unsent, r.failedAt = r.failedAt, time.Time{}
+	}
+}
+
 // Calls returns next, whose attempts are counted.
 func (r *Reporter) Calls(next engine.Backends) engine.Backends { return watched{next, r} }
 
@@ -201,6 +253,12 @@ func (r *Reporter) Take() Report {
 		},
 	}
 	out.Database = Database{PerSecond: float64(r.tries) / seconds, ThrottledPerSecond: float64(r.throttled) / seconds}
+	if now.Sub(r.keptAt) <= remembered {
+		out.KeptAt = r.keptAt
+	}
+	if now.Sub(r.failedAt) <= failedLately || r.sends > 0 && now.Sub(r.unsent) >= reportEvery {
+		out.UnsentSince = r.unsent.UTC()
+	}
 	if room > 0 {
 		out.Accepting.Fullest = float64(buffer) / float64(room)
 	}

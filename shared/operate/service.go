@@ -69,6 +69,7 @@ type Service struct {
 	c       Config
 	folding sync.Mutex // held while the status is put together
 	folded  *Status    // nil before the first; guarded by folding
+	again   recount    // the last; guarded by folding
 }
 
 // New returns a Service.

@@ -24,10 +24,13 @@ type Status struct {
 	Ends       map[workflow.State]float64 `json:"ends"`
 	UndosBegun float64                    `json:"undosBegun"`
 	// SignInsRefused are requests a second whose token is not good, or lacks the role.
-	SignInsRefused float64        `json:"signInsRefused"`
-	Survey         Survey         `json:"survey"`
-	Instances      []InstanceFlow `json:"instances"`
-	History        History        `json:"history"`
+	SignInsRefused float64 `json:"signInsRefused"`
+	// UnsentSince is since when an instance that sends to Service Bus has had nothing taken;
+	// zero while it takes what it is sent.
+	UnsentSince time.Time      `json:"unsentSince,omitzero"`
+	Survey      Survey         `json:"survey"`
+	Instances   []InstanceFlow `json:"instances"`
+	History     History        `json:"history"`
 }
 
 // Unusual is one thing that somebody should know.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
+	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/ingest"
 	"github.com/fabrikam/drone-delivery/shared/operate"
 	"github.com/fabrikam/drone-delivery/shared/problem"
@@ -89,6 +90,7 @@ func TestUnusual(t *testing.T) {
 		"busy":                    {report: operate.Report{Accepting: operate.Accepting{PerSecond: 100, RefusedPerSecond: 1.1}}, want: "accept.refused", says: "1.1 requests a second"},
 		"hardly busy":             {report: operate.Report{Accepting: operate.Accepting{PerSecond: 100, RefusedPerSecond: 1}}},
 		"an undo was refused":     {report: operate.Report{Steps: []operate.StepFlow{{Step: "hotel", Backend: "hotels", UndoRefusedAt: ago(time.Second)}}}, want: "undo.hotel", says: "hotels refuses the undo of step hotel"},
+		"Service Bus is away":     {report: operate.Report{UnsentSince: ago(7 * time.Second)}, want: "relay.unsent", says: "nothing from an instance for 7s"},
 		"sign-ins":                {report: operate.Report{SignInsRefused: 1}, want: "sign-ins", says: "1.0 requests a second"},
 		"a sign-in":               {report: operate.Report{SignInsRefused: 0.9}},
 		"runs for long":           {survey: open(workflow.Running, 3, 2*time.Hour), want: "waiting.Running", says: "3 Running transactions, the oldest accepted 2h0m0s ago"},
@@ -147,6 +149,7 @@ func TestUnusual(t *testing.T) {
 // What is urgent comes first, and what lasts keeps its time until it has ended.
 func TestUnusualSince(t *testing.T) {
 	w := newWorld(t)
+	w.told.InQuarantine = 1
 	w.survey(operate.Survey{Quarantine: operate.Count{Count: 1}, Queues: []operate.QueueCount{{Queue: "q", Dead: 1}}})
 	first := w.status(time.Second)
 	later := w.status(time.Minute)
@@ -346,6 +349,138 @@ func TestReporter(t *testing.T) {
 	if last := r.Take(); len(last.Steps)+len(last.Ends) != 0 || last.Database.PerSecond != 0 || last.Latency != 0 ||
 		last.Accepting.PerSecond+last.Accepting.RefusedPerSecond+last.SignInsRefused != 0 {
 		t.Errorf("nothing happened, and %+v", last)
+	}
+}
+
+// What Service Bus does not take is told until it takes something, or for a while if
+// nobody sends again; a send that hangs, too. What is put into the quarantine is told until Sweep has counted it.
+func TestReporterTellsWhatStands(t *testing.T) {
+	w := newWorld(t)
+	r := operate.NewReporter("a.1", w.Clock.Now)
+	var unsent time.Time // during the send
+	var answer error
+	var lasts time.Duration
+	to := r.Sends(sender(func() error {
+		w.Clock.Advance(lasts)
+		unsent = r.Take().UnsentSince
+		return answer
+	}))
+	send := func(err error) time.Time {
+		t.Helper()
+		answer = err
+		if got := to.Send(t.Context()); !errors.Is(got, err) {
+			t.Fatalf("%v, want %v", got, err)
+		}
+		return r.Take().UnsentSince
+	}
+	away, began := errors.New("away"), w.Clock.Now().UTC()
+	if at := send(away); !at.Equal(began) {
+		t.Errorf("failed: %v", at)
+	}
+	w.Clock.Advance(10 * time.Second)
+	if at := send(away); !at.Equal(began) {
+		t.Errorf("failed again: %v, want %v", at, began)
+	}
+	if at := send(failure.New(failure.Invalid, "send", "m", nil)); !at.IsZero() {
+		t.Errorf("a message that is refused: %v", at)
+	}
+	send(away)
+	w.Clock.Advance(15 * time.Second)
+	if at := r.Take().UnsentSince; at.IsZero() {
+		t.Error("after 15 s it is no longer told")
+	}
+	w.Clock.Advance(time.Second)
+	if at := r.Take().UnsentSince; !at.IsZero() {
+		t.Errorf("after 16 s: %v", at)
+	}
+	for after, want := range map[time.Duration]bool{4 * time.Second: false, 5 * time.Second: true} {
+		lasts = after
+		if at := send(nil); unsent.IsZero() == want || !at.IsZero() {
+			t.Errorf("a send of %v: during it %v, after it %v", after, unsent, at)
+		}
+	}
+	r.Kept()
+	kept := w.Clock.Now().UTC()
+	w.Clock.Advance(70 * time.Second)
+	if at := r.Take().KeptAt; !at.Equal(kept) {
+		t.Errorf("kept at %v, want %v", at, kept)
+	}
+	w.Clock.Advance(time.Second)
+	if at := r.Take().KeptAt; !at.IsZero() {
+		t.Errorf("after 71 s: %v", at)
+	}
+}
+
+type sender func() error
+
+func (s sender) Send(context.Context, ...engine.Queued) error { return s() }
+
+// What people wait for is counted again, at most every ten seconds, and sooner when an
+// instance has put something into the quarantine. What is much is left to Sweep, and so is what
+// can't be counted.
+func TestRecount(t *testing.T) {
+	w := newWorld(t)
+	behind := func(n int64) operate.Lag {
+		return operate.Lag{Partition: "0", Lag: n, OldestUnreadAt: w.Clock.Now().Add(-2 * time.Minute), RenewedAt: w.Clock.Now()}
+	}
+	troubled := func(kept int) {
+		w.survey(operate.Survey{
+			Quarantine: operate.Count{Count: kept}, States: map[workflow.State]operate.Count{workflow.Stuck: {Count: 2}}, Partitions: []operate.Lag{behind(3)},
+		})
+	}
+	w.lag = partitions{{ConsumerGroup: "relay", Partition: "0"}}
+	troubled(1)
+	sorted := func(s operate.Status) string {
+		got := strings.Fields(keys(s))
+		slices.Sort(got)
+		return strings.Join(got, " ")
+	}
+	if got := sorted(w.status(9 * time.Second)); got != "quarantine relay.behind stuck" {
+		t.Errorf("after 9 s: %q", got)
+	}
+	s := w.status(5 * time.Second)
+	if got := keys(s); got != "" || len(s.Survey.Partitions) != 1 {
+		t.Errorf("after 14 s: %q, %+v", got, s.Survey)
+	}
+	w.told.InQuarantine = 1
+	if got := keys(w.status(9 * time.Second)); got != "" {
+		t.Errorf("9 s after counting: %q", got)
+	}
+	if got := keys(w.status(5 * time.Second)); got != "quarantine" {
+		t.Errorf("14 s after counting: %q", got)
+	}
+	if _, v, _, err := w.told.Read(t.Context()); err != nil || v.Quarantine.Count != 1 || v.States[workflow.Stuck].Count != 2 {
+		t.Errorf("Sweep's survey is changed: %+v, %v", v, err)
+	}
+	// A new one knows better.
+	w.survey(operate.Survey{})
+	if got := keys(w.status(15 * time.Second)); got != "" {
+		t.Errorf("after a survey: %q", got)
+	}
+	w.told.InQuarantine = 5
+	w.report(operate.Report{Instance: "a.1", KeptAt: w.Clock.Now()})
+	if s := w.status(5 * time.Second); keys(s) != "quarantine" || s.Survey.Quarantine.Count != 5 {
+		t.Errorf("an instance has kept something: %q, %+v", keys(s), s.Survey)
+	}
+	w.told.InQuarantine = 6
+	w.report(operate.Report{Instance: "a.1", KeptAt: w.Clock.Now().Add(time.Second)})
+	if s := w.status(5 * time.Second); s.Survey.Quarantine.Count != 6 {
+		t.Errorf("and again: %+v", s.Survey.Quarantine)
+	}
+	troubled(1000)
+	if s := w.status(20 * time.Second); s.Survey.Quarantine.Count != 1000 || s.Survey.States[workflow.Stuck].Count != 0 {
+		t.Errorf("much: %+v", s.Survey)
+	}
+	troubled(1)
+	asked := 0
+	w.told.Fail = func() error {
+		if asked++; asked > 2 { // the reading of survey and reports
+			return errors.New("away")
+		}
+		return nil
+	}
+	if s := w.status(20 * time.Second); s.Survey.Quarantine.Count != 1 || s.Survey.States[workflow.Stuck].Count != 2 {
+		t.Errorf("not to be counted: %+v", s.Survey)
 	}
 }
 

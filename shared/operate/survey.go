@@ -158,6 +158,7 @@ func (s *Service) status(ctx context.Context, store bool) (Status, error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("status: %w", err)
 	}
+	survey = s.recounted(ctx, survey, reports, now)
 	previous := stored
 	if s.folded != nil && (stored == nil || s.folded.At.After(stored.At)) {
 		previous = s.folded

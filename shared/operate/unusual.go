@@ -86,6 +86,11 @@ func unusual(s *Status, steps []workflow.Step) []Unusual {
 			fmt.Sprintf("Refused for their sign-in (401, 403): %.1f requests a second.", s.SignInsRefused),
 			"A client has lost its role or its secret, or somebody tries; at LOG_LEVEL info the lines \"caller refused\" say why.")
 	}
+	if at := s.UnsentSince; !at.IsZero() {
+		add(false, "relay.unsent", "lag", at,
+			fmt.Sprintf("Service Bus has taken nothing from an instance for %s: Relay can't hand over, and wakes are late.", ago(s.At, at)),
+			"Look whether Service Bus is there, and lets the app in; Ready names it. All goes on by itself.")
+	}
 	surveyed(s, add)
 	slices.SortStableFunc(out, func(a, b Unusual) int {
 		switch {

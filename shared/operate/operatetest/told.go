@@ -16,9 +16,10 @@ import (
 // Told keeps in memory what a status is made of, counts what a store has, and knows
 // the queues by heart.
 type Told struct {
-	Store  *workflowtest.Store // whose transactions are counted
-	Counts []operate.QueueCount
-	Fail   func() error // asked before each use; nil never fails
+	Store        *workflowtest.Store // whose transactions are counted
+	Counts       []operate.QueueCount
+	InQuarantine int          // undecided
+	Fail         func() error // asked before each use; nil never fails
 
 	mu      sync.Mutex
 	reports map[string]operate.Report
@@ -121,8 +122,12 @@ func (s *Told) Notices(_ context.Context, before workflow.Instant, limit int) (o
 	})
 }
 
-// Kept implements operate.Counter: there is no quarantine here.
-func (s *Told) Kept(context.Context, int) (operate.Count, error) { return operate.Count{}, nil }
+// Kept implements operate.Counter: there is no quarantine here, but its count.
+func (s *Told) Kept(_ context.Context, limit int) (operate.Count, error) {
+	var out operate.Count
+	err := s.use(func() { out = operate.Count{Count: min(s.InQuarantine, limit), More: s.InQuarantine > limit} })
+	return out, err
+}
 
 func (s *Told) count(limit int, which func(*workflow.Progress) (time.Time, bool)) (operate.Count, error) {
 	var out operate.Count

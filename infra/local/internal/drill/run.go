@@ -191,7 +191,6 @@ func (r *run) follow(ctx context.Context) error {
 // await looks at the status until it names the cause, or doesn't. While people decide, only
 // they end it; otherwise it may take as long as the drill says.
 func (r *run) await(ctx context.Context, from time.Time, want bool) (*operate.Unusual, time.Duration, error) {
-	limit := r.d.Within
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for {
@@ -200,9 +199,9 @@ func (r *run) await(ctx context.Context, from time.Time, want bool) (*operate.Un
 		switch {
 		case err == nil && (u != nil) == want:
 			return u, took, nil
-		case took > limit && (want || r.Ready == nil || r.d.Act == ""):
+		case took > within && (want || r.Ready == nil || r.d.Act == ""):
 			verb := map[bool]string{true: "does not name", false: "still names"}[want]
-			return nil, took, errors.Join(fmt.Errorf("drill %s: after %v the status %s the cause (%s)", r.d.Name, limit, verb, strings.Join(r.d.Keys, ", ")), err)
+			return nil, took, errors.Join(fmt.Errorf("drill %s: after %v the status %s the cause (%s)", r.d.Name, within, verb, strings.Join(r.d.Keys, ", ")), err)
 		}
 		select {
 		case <-ctx.Done():

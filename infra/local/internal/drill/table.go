@@ -26,8 +26,6 @@ type Drill struct {
 	Look, Mend string
 	// Act is what an operator decides afterwards: one of operate.ActNames, "" for nothing.
 	Act string
-	// Within is how long to wait at most until the status names it, or no longer does.
-	Within time.Duration
 }
 
 // Load is what clients ask for meanwhile; without an end, nothing.
@@ -44,14 +42,9 @@ type Place struct {
 	Database  string   // the second shard's
 }
 
-// Who follows a drill waits for at most so long. What instances tell is named within 10 s,
-// and gone 30 s after the end; what Sweep finds out is a minute older, and some of it counts
-// only when it has lasted for a minute.
-const (
-	told     = time.Minute
-	surveyed = 2 * time.Minute
-	lasted   = 3 * time.Minute
-)
+// Who follows a drill waits for at most so long until the status names it, within 10 s if all
+// goes well, or no longer does, within 30 s after its end.
+const within = time.Minute
 
 // Missing is the key of what stands for a status that doesn't come.
 const Missing = "missing"
@@ -74,44 +67,44 @@ func Drills(at Place, now time.Time) []Drill {
 	return []Drill{
 		{
 			Name: "backend-down", Trouble: "the backend " + at.Backend + " is away: 503, or the connection is cut",
-			Plan: of(fault.BackendAway), Load: usual, Keys: keys, Within: told,
+			Plan: of(fault.BackendAway), Load: usual, Keys: keys,
 			Look: "ops status and the page name backend and step; ops list -state open -cause failing, or unreachable, shows who waits",
 			Mend: "the backend is started again",
 		}, {
 			Name: "backend-slow", Trouble: "the backend " + at.Backend + " takes up to a minute for an answer",
-			Plan: of(fault.BackendSlow), Load: usual, Keys: keys, Within: told,
+			Plan: of(fault.BackendSlow), Load: usual, Keys: keys,
 			Look: "ops status and the page name backend and step; ops list -state open -cause unreachable: the error is a time-out",
 			Mend: "the backend gets more instances",
 		}, {
 			Name: "backend-nonsense", Trouble: "in the place of the backend " + at.Backend + " a page answers, 404",
-			Plan: of(fault.BackendNotFound), Load: usual, Keys: keys, Within: told,
+			Plan: of(fault.BackendNotFound), Load: usual, Keys: keys,
 			Look: "ops status and the page name backend and step; ops list -state open -cause failing; ops show ID has the answer",
 			Mend: "the backend's address is put right",
 		}, {
 			Name: "database-throttled", Trouble: "Cosmos DB refuses half of all operations, 429",
-			Plan: all(fault.CosmosThrottle, 0.5), Load: usual, Keys: []string{"database.throttled"}, Within: told,
+			Plan: all(fault.CosmosThrottle, 0.5), Load: usual, Keys: []string{"database.throttled"},
 			Look: "ops status and the page tell the share; all is slow, and nothing fails",
 			Mend: "the container's maximum is raised",
 		}, {
 			Name: "poison", Trouble: "somebody puts messages into the hub that nobody can read",
-			Poison: 3, Keys: []string{"quarantine"}, Within: surveyed,
+			Poison: 3, Keys: []string{"quarantine"},
 			Look: "ops status and the page count them; ops quarantine -state Kept -reason Unreadable; ops quarantine show SOURCE ID has the message",
 			Mend: "who sent them is told to stop", Act: string(quarantine.ActDrop),
 		}, {
 			Name: "hub-behind", Trouble: "Relay can't hand over what clients send: Service Bus is away",
-			Plan: all(fault.ServiceBusAway, 1), Load: usual, Keys: []string{"relay.behind", "relay.stands"}, Within: lasted,
+			Plan: all(fault.ServiceBusAway, 1), Load: usual, Keys: []string{"relay.unsent", "relay.behind", "relay.stands"},
 			Look: "ops status and the page; ops partitions: the lag grows, while owners renew; Ready names serviceBus",
 			Mend: "Service Bus is back",
 		}, {
 			Name: "undo-refused", Trouble: "backends refuse every undo, for good",
-			Plan: all(fault.BackendUndoRefused, 1), Keys: []string{"undo.", "stuck"}, Within: surveyed,
+			Plan: all(fault.BackendUndoRefused, 1), Keys: []string{"undo.", "stuck"},
 			Load: Load{End: workflow.Compensated, Every: time.Second, Most: 3},
 			Look: "ops status and the page name the step, and then count what is Stuck; ops list shows it; ops show ID tells which call would remove what is left",
 			Mend: "the backends undo again", Act: operate.ActRetry,
 		}, {
 			Name: "shard-away", Trouble: "the database of shard 2 is away", Needs: "serve -shards 2",
 			Plan: fault.Plan{Seed: 1, Bursts: []fault.Burst{{Point: fault.CosmosAway, Scope: at.Database, From: now, Seconds: 3600, Rate: 1}}},
-			Keys: []string{Missing}, Within: told,
+			Keys: []string{Missing},
 			Look: "ops status and every list name the shard that is missing; the shard's own page shows nothing; Ready of the front is soon degraded",
 			Mend: "the database is back",
 		},

@@ -107,11 +107,13 @@ func start(ctx context.Context, wait *sync.WaitGroup) *world {
 func (w *world) work(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch away := w.faults.Hit(fault.ServiceBusAway); {
-	case !away:
-		w.behind = time.Time{}
-	case w.behind.IsZero():
-		w.behind = time.Now()
+	if len(w.open) > 0 || !w.behind.IsZero() {
+		switch err := w.works.Sends(queues{w.faults}).Send(ctx); {
+		case err == nil:
+			w.behind = time.Time{}
+		case w.behind.IsZero():
+			w.behind = time.Now()
+		}
 	}
 	calls := w.works.Calls(answers(func() workflow.Outcome {
 		for _, p := range []fault.Point{fault.BackendAway, fault.BackendSlow, fault.BackendNotFound} {
@@ -132,6 +134,16 @@ func (w *world) work(ctx context.Context) {
 		}
 		delete(w.open, id)
 	}
+}
+
+// queues take everything, unless they are away.
+type queues struct{ faults *fault.Injector }
+
+func (q queues) Send(context.Context, ...engine.Queued) error {
+	if q.faults.Hit(fault.ServiceBusAway) {
+		return errors.New("away")
+	}
+	return nil
 }
 
 type answers func() workflow.Outcome
@@ -186,6 +198,7 @@ func (w *world) Poison(context.Context) error {
 	w.counts.mu.Lock()
 	defer w.counts.mu.Unlock()
 	w.counts.kept++
+	w.works.Kept()
 	return nil
 }
 
@@ -198,7 +211,9 @@ func (w *world) Unusual(ctx context.Context) ([]operate.Unusual, error) {
 }
 
 func (w *world) Act(_ context.Context, act string, _ time.Time) error {
+	w.mu.Lock()
 	w.acts = append(w.acts, act)
+	w.mu.Unlock()
 	switch act {
 	case operate.ActRetry:
 		for i := range w.counts.taken(&w.counts.stuck) {

@@ -208,4 +208,28 @@ var operators = []mutant.Mutant{
 		Before: "Unusual{Key: Missing,", After: "Unusual{Key: s.By,",
 		Tests: in("./infra/local/internal/drill"),
 	},
+	{
+		Name: "quarantined-untold", Breaks: "What an instance puts into the quarantine is named a minute later, when Sweep has counted it.",
+		File:   "shared/operate/recount.go",
+		Before: "kept := since(v.At)", After: "kept := since(v.At) && v.Quarantine.Count > 0",
+		Tests: in("./infra/local/internal/drill"),
+	},
+	{
+		Name: "counted-by-sweep-alone", Breaks: "What people have decided about is named until Sweep counts again.",
+		File:   "shared/operate/recount.go",
+		Before: "due := now.Sub(v.At) >= recountEvery &&", After: "due := now.Sub(v.At) >= surveyOutdated &&",
+		Tests: in("./infra/local/internal/drill"),
+	},
+	{
+		Name: "unsent-for-ever", Breaks: "An instance that sends no more tells for ever that Service Bus takes nothing.",
+		File:   "shared/operate/report.go",
+		Before: "if now.Sub(r.failedAt) <= failedLately ||", After: "if !r.failedAt.IsZero() ||",
+		Tests: in("./shared/operate"),
+	},
+	{
+		Name: "sends-unwatched", Breaks: "The status does not tell that Service Bus takes nothing, until a lag has lasted for a minute.",
+		File:   "shared/operate/fold.go",
+		Before: "u := r.UnsentSince; !u.IsZero() &&", After: "u := r.UnsentSince; u.After(s.At) &&",
+		Tests: in("./infra/local/internal/drill"),
+	},
 }
