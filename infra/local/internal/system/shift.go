@@ -42,15 +42,17 @@ func (i *Instance) shift() *shift {
 // run keeps a host running until ctx ends.
 func (i *Instance) run(ctx context.Context, s *shift) {
 	defer close(i.finished)
+	ever := false
 	for {
 		err := s.host.Run(s.ctx)
+		ever = ever || served(s.host)
 		stopped := s.ctx.Err() != nil
 		s.stop()
 		if ctx.Err() != nil {
 			close(s.over)
 			return
 		}
-		if !stopped && (!errors.Is(err, host.ErrHandlerExceededRestarts) || !served(s.host)) {
+		if !stopped && (!errors.Is(err, host.ErrHandlerExceededRestarts) || !ever) {
 			i.err = err
 			close(s.over)
 			return
@@ -95,8 +97,8 @@ func (i *Instance) replace(ctx context.Context) (*shift, error) {
 	}
 }
 
-// served reports whether the host has ever been ready. One that has not would
-// not be after a replacement either.
+// served reports whether the host has ever been ready. If no host of an instance has, none
+// would be after a replacement either.
 func served(h *host.Host) bool {
 	select {
 	case <-h.Ready():

@@ -50,6 +50,24 @@ func TestStoppedHostIsReplaced(t *testing.T) {
 	}
 }
 
+// Ensure that a host whose handler dies before it is ready is replaced like any other, as long as
+// one before it was ready.
+func TestHostThatIsNeverReadyIsReplaced(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	r.killed = true
+	dead := 0
+	await(t, "the second replacement", func() bool {
+		if pid := r.Instance.Host().HandlerPID(); pid != 0 && pid != dead {
+			dead = pid
+			kill(t, pid)
+		}
+		return r.replaced() == 2
+	})
+	r.accept("after")
+	r.complete("after")
+}
+
 // Ensure that an act that waits for its moment ends with the host that it waits
 // for, and that the next host is as any other.
 func TestStopInRetryEndsWithTheHost(t *testing.T) {

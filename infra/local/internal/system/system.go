@@ -190,11 +190,11 @@ func (s *System) Wait(ctx context.Context) (err error) {
 	case <-s.Emulators.data.failed():
 	case err = <-s.Emulators.failed:
 	case <-s.Instance.Finished():
-		err = fmt.Errorf("%s has stopped", s.Instance.c.Name)
+		err = fmt.Errorf("%s has stopped: %w", s.Instance.c.Name, cmp.Or(s.Instance.err, errStopped))
 	case <-s.backendsFinished():
-		err = fmt.Errorf("%s has stopped", s.Backends.c.Name)
+		err = fmt.Errorf("%s has stopped: %w", s.Backends.c.Name, cmp.Or(s.Backends.err, errStopped))
 	case i := <-s.stopped:
-		err = fmt.Errorf("%s has stopped", i.c.Name)
+		err = fmt.Errorf("%s has stopped: %w", i.c.Name, cmp.Or(i.err, errStopped))
 	}
 	return cmp.Or(s.Emulators.data.broken(), err)
 }
