@@ -48,6 +48,9 @@ func TestRelayQuarantinesWhatItCantRead(t *testing.T) {
 	if e.SequenceNumber != 0 || e.Source != quarantine.EventSource("requests", "3") || e.Body != "rubbish" || e.Properties["k"] != "v" {
 		t.Errorf("got %+v", e)
 	}
+	if w.app.report.Take().KeptAt.IsZero() {
+		t.Error("the instance does not report it")
+	}
 }
 
 // TestRelayFillsAGap has the trigger skip two events behind a batch.
@@ -72,14 +75,26 @@ func TestRelayFillsAGap(t *testing.T) {
 
 func TestRelayFailsForRetry(t *testing.T) {
 	w := newWorld(t)
+	event := func(operation string) []byte {
+		return encode(t, engine.Envelope{TransactionID: "t-1", OperationID: operation, Operation: "cancel", AcceptedAt: time.Now()})
+	}
+	if status := w.relayAll(event("o-0")); status != http.StatusOK { // from now on Relay knows where it is
+		t.Errorf("answered %d", status)
+	}
+	good := event("o-1")
 	w.down.Store(true)
-	good := encode(t, engine.Envelope{TransactionID: "t-1", OperationID: "o-1", Operation: "cancel", AcceptedAt: time.Now()})
 	if status := w.relayAll(good); status != http.StatusInternalServerError {
 		t.Errorf("answered %d", status)
+	}
+	if w.app.report.Take().UnsentSince.IsZero() {
+		t.Error("the instance does not report it")
 	}
 	w.down.Store(false)
 	if status := w.relayAll(good); status != http.StatusOK || !w.queue.Has("o-1") {
 		t.Errorf("answered %d on the repeat", status)
+	}
+	if at := w.app.report.Take().UnsentSince; !at.IsZero() {
+		t.Errorf("after the repeat it reports it since %v", at)
 	}
 }
 
