@@ -59,7 +59,7 @@ var signBounds = []struct {
 	{Moves, 12, ""},
 	{Pinned, 20, ""},
 	{Moved, 5, ""},
-	{OldMap, 0.5, fault.CosmosMap},
+	{OldMap, 0.2, fault.CosmosMap}, // who starts meanwhile has none
 }
 
 // shardShare is the part of the accepted requests that each shard must have had, for
