@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
 	"github.com/fabrikam/drone-delivery/shared/operate"
+	"github.com/fabrikam/drone-delivery/shared/relay"
 	"github.com/fabrikam/drone-delivery/shared/telemetry"
 	"github.com/fabrikam/drone-delivery/shared/workflow"
 	"github.com/fabrikam/drone-delivery/shared/workflow/workflowtest"
@@ -43,6 +45,22 @@ func adaptersTransactions(t *testing.T, db *cosmosdb.Database, final, open int, 
 	}
 	must(t, "store transactions", group.Wait())
 }
+
+// behind is a hub of 32 partitions, none of which was read since a time.
+type behind time.Time
+
+func (b behind) Partitions(context.Context) (all []relay.Partition, err error) {
+	for i := range 32 {
+		all = append(all, relay.Partition{Partition: fmt.Sprint(i), Lag: 5, OldestUnreadAt: time.Time(b), RenewedAt: time.Time(b)})
+	}
+	return all, nil
+}
+
+func (behind) Replay(context.Context, relay.Again) (relay.Replayed, error) {
+	return relay.Replayed{}, errors.ErrUnsupported
+}
+
+func (behind) Behind(context.Context) (int64, error) { return 32 * 5, nil }
 
 // Ensure that the status is put together for at most 20 request units, and counted
 // without reading what has ended; and that instances replace what they have told.
@@ -114,7 +132,7 @@ func TestAdaptersStatus(t *testing.T) {
 	clock := at.Add(time.Minute)
 	service := operate.New(operate.Config{
 		Engine: &engine.Engine{Config: engine.Config{Definition: workflowtest.Trip(), Now: func() time.Time { return clock }}},
-		Told:   told, Counter: told, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Told:   told, Counter: told, Hub: behind(at), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	for range 3 {
 		clock = clock.Add(time.Minute)
