@@ -53,7 +53,7 @@ var signBounds = []struct {
 	{Repeated, 1, fault.HandlerKill},
 	{Recreated, 0.5, fault.EventHubsRecreated},
 	{Recognized, 10, fault.HostOwnership},
-	{Outside, 20, ""}, // of each crowd
+	{Outside, 2, ""}, // of each crowd: one that meets an outage is refused at the door, bit by bit
 	{Pickups, 1, fault.BackendAway},
 	{Lost, 10, ""},
 	{Moves, 12, ""},
