@@ -84,6 +84,7 @@ func services() []trial.Service {
 type foreign struct {
 	services  []trial.Service
 	addresses []string
+	release   func() // lets go of the addresses, which until then nothing else here gets
 	folder    string // of the ledgers
 	temporary bool   // the folder is removed in the end
 }
@@ -107,7 +108,8 @@ func planServices(settingsFile, data string) (*foreign, error) {
 		}
 	}
 	var err error
-	if f.addresses, err = trees.FreePorts(len(f.services)); err != nil {
+	if f.addresses, f.release, err = trees.HoldPorts(len(f.services)); err != nil {
+		f.release()
 		return nil, err
 	}
 	if data == "" && len(f.services) > 0 {
@@ -127,12 +129,13 @@ func (f *foreign) in(settings map[string]string) map[string]string {
 	return all
 }
 
-// children are the processes of the services of a system. Late answers come after the
-// longest time-out of a call.
+// children are the processes of the services of a system, which are to be started now: it lets
+// go of their addresses. Late answers come after the longest time-out of a call.
 func (f *foreign) children(s *system.System, faults *fault.Injector, log *logFile, notice func(string)) []child {
 	b := chosen.Business()
 	late := b.Workflow.LongestCall(s.AppSettings().Budgets.Call) * 3 / 2
 	admin := s.Endpoints().Admin
+	f.release()
 	var all []child
 	for i, s := range f.services {
 		all = append(all, child{
@@ -179,6 +182,7 @@ func (f *foreign) serving(ctx context.Context) error {
 
 // close removes what is kept for this process alone.
 func (f *foreign) close() error {
+	f.release() // if no child was started
 	if !f.temporary {
 		return nil
 	}

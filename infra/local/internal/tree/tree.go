@@ -183,14 +183,25 @@ func (t *Tree) Stop() error {
 
 // FreePorts returns addresses of this machine that nothing listens on.
 func FreePorts(n int) ([]string, error) {
-	addresses := make([]string, n)
-	for i := range addresses {
+	addresses, release, err := HoldPorts(n)
+	release()
+	return addresses, err
+}
+
+// HoldPorts is FreePorts whose addresses nobody else gets until they are released.
+func HoldPorts(n int) (addresses []string, release func(), err error) {
+	var held []net.Listener
+	release = func() {
+		for _, l := range held {
+			_ = l.Close() // nobody was accepted
+		}
+	}
+	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
+			return nil, release, fmt.Errorf("find a free port: %w", err)
 		}
-		defer l.Close()
-		addresses[i] = l.Addr().String()
+		held, addresses = append(held, l), append(addresses, l.Addr().String())
 	}
-	return addresses, nil
+	return addresses, release, nil
 }

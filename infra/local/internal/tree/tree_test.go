@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -163,5 +164,27 @@ func TestTreeThatCannotStart(t *testing.T) {
 	tr.c.Command = []string{filepath.Join(t.TempDir(), "nothing")}
 	if err := tr.Launch(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
+	}
+}
+
+// Ensure that what is held is for nobody else until it is released, and then for anybody.
+func TestHeldPorts(t *testing.T) {
+	held, release, err := HoldPorts(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range held {
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			t.Errorf("%s is free", address)
+		}
+	}
+	release()
+	for _, address := range held {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
 	}
 }
