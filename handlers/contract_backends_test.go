@@ -118,7 +118,8 @@ func assignmentExchanges(t *testing.T, c *contract) {
 func deliveryExchanges(t *testing.T, c *contract) {
 	w := newWorld(t)
 	const path = "/deliveries"
-	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
+	now := time.Now()
+	ago := func(d time.Duration) string { return now.Add(-d).UTC().Format(time.RFC3339) }
 	body := fmt.Sprintf(`{"ownerId":"owner-1","packageId":"package-1",%s,"pickupTime":%q,"deliverBy":%q,"expedited":false,
 		"confirmationRequired":"Picture","droneId":"zone-000-00001","departAt":%q,"pickupAt":%q,"arriveAt":%q}`,
 		strings.Trim(wayBody, "{}")+"}", ago(3*time.Hour), ago(time.Hour), ago(3*time.Hour), ago(2*time.Hour), ago(time.Hour))
