@@ -63,6 +63,10 @@ func fold(previous *Status, of shard.Number, steps []workflow.Step, reports []Re
 	}
 	for i := range steps {
 		if c := calls[steps[i].Name]; c != nil {
+			if c.UndoneAt.After(c.UndoRefusedAt) { // maybe by another instance than was refused
+				c.UndoRefusedAt = time.Time{}
+			}
+			c.UndoneAt = time.Time{}
 			s.Steps = append(s.Steps, *c)
 		}
 	}
@@ -108,6 +112,9 @@ func (s *StepFlow) add(b StepFlow) {
 	s.Error = cmp.Or(s.Error, b.Error)
 	if b.UndoRefusedAt.After(s.UndoRefusedAt) {
 		s.UndoRefusedAt = b.UndoRefusedAt
+	}
+	if b.UndoneAt.After(s.UndoneAt) {
+		s.UndoneAt = b.UndoneAt
 	}
 }
 

@@ -220,7 +220,7 @@ func (c watched) Do(ctx context.Context, a engine.Attempt) workflow.Outcome {
 		case o.UndoRefused():
 			s.UndoRefusedAt = c.to.now().UTC()
 		case o.Retry == workflow.RetryNone:
-			s.UndoRefusedAt = time.Time{}
+			s.UndoRefusedAt, s.UndoneAt = time.Time{}, c.to.now().UTC()
 		}
 	})
 	return o
@@ -266,7 +266,10 @@ func (r *Reporter) Take() Report {
 		if now.Sub(s.UndoRefusedAt) > remembered {
 			s.UndoRefusedAt = time.Time{}
 		}
-		if s.InFlight == 0 && s.PerSecond == 0 && s.UndoRefusedAt.IsZero() {
+		if now.Sub(s.UndoneAt) > remembered { // nobody tells of a refusal before it any more
+			s.UndoneAt = time.Time{}
+		}
+		if s.InFlight == 0 && s.PerSecond == 0 && s.UndoRefusedAt.IsZero() && s.UndoneAt.IsZero() {
 			delete(r.steps, name)
 			continue
 		}

@@ -170,6 +170,11 @@ func TestReporterTellsOfRefusedUndos(t *testing.T) {
 	if steps := r.Take().Steps; len(steps) != 0 {
 		t.Errorf("after 71 s: %+v", steps)
 	}
+	told(true, workflow.Outcome{})
+	w.Clock.Advance(70 * time.Second)
+	if steps := r.Take().Steps; len(steps) != 1 || !steps[0].UndoneAt.Equal(w.Clock.Now().Add(-70*time.Second)) {
+		t.Errorf("70 s after an undo: %+v", steps)
+	}
 }
 
 type backend func() workflow.Outcome

@@ -91,8 +91,10 @@ type StepFlow struct {
 	FailedPerSecond float64 `json:"failedPerSecond"`
 	Error           string  `json:"error,omitempty"`
 	// UndoRefusedAt is when the backend last refused an undo, or did not let us in; zero
-	// if it is some time ago, or an undo has succeeded since.
+	// if it is some time ago, or an undo has succeeded since. UndoneAt is when one last
+	// did: of an instance, and zero if that is some time ago.
 	UndoRefusedAt time.Time `json:"undoRefusedAt,omitzero"`
+	UndoneAt      time.Time `json:"undoneAt,omitzero"`
 }
 
 // Breaker is the open circuit breaker of a backend. Instances tells in how many

@@ -161,6 +161,24 @@ func TestUnusualSince(t *testing.T) {
 	}
 }
 
+// A refused undo is told no more once any instance has undone the step.
+func TestStatusOfAnUndoBySeveral(t *testing.T) {
+	w := newWorld(t)
+	w.survey(operate.Survey{})
+	refused := w.Clock.Now()
+	for name, c := range map[string]struct {
+		undone time.Time
+		told   bool
+	}{"before": {refused.Add(-time.Second), true}, "since": {refused.Add(time.Second), false}} {
+		w.report(operate.Report{Instance: "a.1", Steps: []operate.StepFlow{{Step: "hotel", Backend: "hotels", UndoRefusedAt: refused}}})
+		w.report(operate.Report{Instance: "b.1", Steps: []operate.StepFlow{{Step: "hotel", Backend: "hotels", UndoneAt: c.undone}}})
+		s := w.status(10 * time.Second)
+		if told := slices.ContainsFunc(s.Unusual, func(u operate.Unusual) bool { return u.Key == "undo.hotel" }); told != c.told {
+			t.Errorf("undone %s it was refused: %+v", name, s.Unusual)
+		}
+	}
+}
+
 // Reports add up; one that is old counts for nothing but that its instance was there.
 func TestStatusFolds(t *testing.T) {
 	w := newWorld(t)

@@ -83,6 +83,12 @@ var operators = []mutant.Mutant{
 		Tests: in("./shared/operate"),
 	},
 	{
+		Name: "undone-by-another-unseen", Breaks: "A refused undo is told of although another instance has undone the step since.",
+		File:   "shared/operate/fold.go",
+		Before: "if b.UndoneAt.After(s.UndoneAt) {", After: "if s.UndoneAt.After(b.UndoneAt) {",
+		Tests: in("./shared/operate"),
+	},
+	{
 		Name: "unusual-is-not-logged", Breaks: "Sweep doesn't log what is unusual, and no alert fires.",
 		File:   "shared/operate/survey.go",
 		Before: "if err != nil || !due {", After: "if err != nil || due {",
