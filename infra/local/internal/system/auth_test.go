@@ -82,7 +82,7 @@ func TestDeliveryWithTokens(t *testing.T) {
 		t.Fatalf("put the account: %d %s", a.Status, a.Body)
 	}
 	at := app + "/api/deliveryrequests/with-token"
-	if a := c.call("owner-1", "Client", http.MethodPut, at, request("p-token", time.Now().Add(time.Hour))); a.Status != http.StatusAccepted {
+	if a := c.call("owner-1", "Client", http.MethodPut, at, request("p-token", later())); a.Status != http.StatusAccepted {
 		t.Fatalf("put the request: %d %s", a.Status, a.Body)
 	}
 	await(t, "the delivery to complete", func() bool {

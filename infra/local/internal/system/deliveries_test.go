@@ -145,7 +145,7 @@ func await(t testing.TB, what string, ok func() bool) {
 // duplicate window, all act.
 func TestReschedulesAndLaterWakeInsideDuplicateWindow(t *testing.T) {
 	t.Parallel()
-	r := start(t, short, map[string]string{"FLEET_DRONES": "1", "FLEET_ZONES": "1", "FLIGHT_TIME_SCALE": "0.003"})
+	r := start(t, short, map[string]string{"FLEET_DRONES": "1", "FLEET_ZONES": "1", "FLIGHT_TIME_SCALE": "0.01"})
 	if w := r.AppSettings().Budgets.DuplicateWindow; w < time.Minute {
 		t.Fatalf("the duplicate window is %v: too short for this test to show anything", w)
 	}
@@ -183,7 +183,7 @@ func TestReschedulesAndLaterWakeInsideDuplicateWindow(t *testing.T) {
 func TestCancelUndoesEverything(t *testing.T) {
 	t.Parallel()
 	r := start(t, short)
-	r.want(http.StatusAccepted, http.MethodPut, "/api/deliveryrequests/gone", request("p-gone", time.Now().Add(time.Hour)))
+	r.want(http.StatusAccepted, http.MethodPut, "/api/deliveryrequests/gone", request("p-gone", later()))
 	r.await("gone", "Completed", func(p progress) bool { return p.State == "Completed" })
 	r.want(http.StatusOK, http.MethodGet, "/api/dronedeliveries/gone", "")
 

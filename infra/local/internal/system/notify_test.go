@@ -135,7 +135,7 @@ func TestNoticesEndToEnd(t *testing.T) {
 	const n = 20
 	for i := range n {
 		id := fmt.Sprint("told-", i)
-		r.want(http.StatusAccepted, http.MethodPut, "/api/deliveryrequests/"+id, request("p-"+id, time.Now().Add(time.Hour)))
+		r.want(http.StatusAccepted, http.MethodPut, "/api/deliveryrequests/"+id, request("p-"+id, later()))
 	}
 	suspended := strings.Replace(request("p-no", time.Now().Add(time.Hour)), `"owner-1"`, `"owner-13"`, 1)
 	r.want(http.StatusAccepted, http.MethodPut, "/api/deliveryrequests/told-no", suspended)

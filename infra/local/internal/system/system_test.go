@@ -208,6 +208,10 @@ func (r *run) await(id, what string, ok func(progress) bool) progress {
 	}
 }
 
+// later is a pickup that no test outlasts, however the waits are scaled: until then
+// a delivery can be changed.
+func later() time.Time { return time.Now().Add(20 * 24 * time.Hour) }
+
 // request is the body of a delivery request.
 func request(packageID string, pickup time.Time) string {
 	return fmt.Sprintf(`{"ownerId":"owner-1","pickup":{"latitude":47.6,"longitude":-122.3},
