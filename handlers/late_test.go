@@ -57,7 +57,7 @@ func putPastDelete(t *testing.T, step string) {
 	l.settleAll()
 	l.check(story{final: workflow.Cancelled})
 
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if o := road.Backends.Do(ctx, *road.held); o.Status != http.StatusGone || o.Effect != workflow.EffectNo {
 		t.Errorf("the late PUT was answered %+v, want 410", o)

@@ -31,7 +31,7 @@ func storming(t *testing.T) (*process, []int) {
 // started returns the ids of the two handlers, once they are in the log.
 func started(t *testing.T, log string) []int {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -111,7 +111,7 @@ func TestKilledSystemGoesOn(t *testing.T) {
 	}
 	p := serving()
 	p.until(t, "Ctrl-C stops everything")
-	deadline := time.NewTimer(40 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

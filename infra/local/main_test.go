@@ -223,7 +223,7 @@ func launchWith(t *testing.T, settings []string, args ...string) *process {
 // until returns the lines up to the first that has one of the texts in it.
 func (p *process) until(t *testing.T, texts ...string) []string {
 	t.Helper()
-	deadline := time.After(40 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	var lines []string
 	for {
 		select {

@@ -121,7 +121,7 @@ func (s *served) put(id string, weight float64) {
 // await asks until the output has all of the texts.
 func (s *served) await(texts []string, args ...string) string {
 	s.t.Helper()
-	deadline := time.NewTimer(40 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -58,7 +58,7 @@ func serveTwo(t *testing.T, args ...string) tree {
 // wantGone fails unless the processes end soon.
 func wantGone(t *testing.T, pids []int) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for _, pid := range pids {

@@ -187,7 +187,7 @@ func (r *reads) twice() (twice, all int) {
 // await waits until the owners are as wanted.
 func (r *reads) await(t *testing.T, what string, ok func(owners []string) bool) {
 	t.Helper()
-	deadline := time.NewTimer(40 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

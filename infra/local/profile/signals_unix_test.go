@@ -63,7 +63,7 @@ func tell(t *testing.T, child *exec.Cmd, what os.Signal, pattern string) {
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		if found, err := filepath.Glob(pattern); len(found) == 1 || err != nil {
 			return

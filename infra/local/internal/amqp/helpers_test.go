@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait of these tests; none is expected to take as long.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func testContext(t *testing.T) context.Context {
 	t.Helper()

@@ -138,7 +138,7 @@ func (p *peer) give(n int) {
 // wait waits until ok holds of p, whose mu is held meanwhile.
 func (p *peer) wait(what string, ok func() bool) {
 	p.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		p.mu.Lock()
 		done := ok()

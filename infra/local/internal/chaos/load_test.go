@@ -145,7 +145,7 @@ func loaded(t *testing.T, s *service, requests int, patience time.Duration) (*lo
 	client := workload.NewClient(workload.ClientOptions{URL: server.URL, Resource: things.Resource, Connections: 32, Seen: counts.exchange})
 	defer client.Close()
 	l := &load{client: client, ledger: book, tally: counts}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	patient, lose := context.WithTimeout(ctx, patience)
 	defer lose()

@@ -71,7 +71,7 @@ func adaptersEvents(t *testing.T, connection, partition string, n int) []*azeven
 			t.Errorf("close partition client: %v", err)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var all []*azeventhubs.ReceivedEventData
 	for len(all) < n {

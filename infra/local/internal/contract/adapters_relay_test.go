@@ -156,7 +156,7 @@ func TestAdaptersReaderAfterTheRetention(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		extent, err := r.Extent(ctx, "0")

@@ -65,7 +65,7 @@ func adaptersReceive(t *testing.T, client *azservicebus.Client, queue string, n 
 			t.Errorf("close receiver: %v", err)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var all []*azservicebus.ReceivedMessage
 	for len(all) < n {

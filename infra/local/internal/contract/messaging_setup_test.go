@@ -88,7 +88,7 @@ func (m *emulated) stop(t *testing.T) {
 // ctx bounds a test; nothing here is meant to come near it.
 func testContext(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -97,7 +97,7 @@ func testContext(t *testing.T) context.Context {
 func closes(t *testing.T, what string, f func(context.Context) error) {
 	t.Helper()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := f(ctx); err != nil {
 			t.Errorf("close %s: %v", what, err)

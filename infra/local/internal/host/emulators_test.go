@@ -92,7 +92,7 @@ func containers(t *testing.T) (checkpoints, timers *azcosmos.ContainerClient) {
 // produce sends events to one partition of a hub.
 func produce(t *testing.T, connection, hub, partition string, bodies ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	p, err := azeventhubs.NewProducerClientFromConnectionString(connection, hub, nil)
 	if err != nil {
@@ -116,7 +116,7 @@ func produce(t *testing.T, connection, hub, partition string, bodies ...string) 
 // send sends messages to a queue, each with its body as its message id.
 func send(t *testing.T, connection, queue string, bodies ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	client, err := azservicebus.NewClientFromConnectionString(connection, nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func send(t *testing.T, connection, queue string, bodies ...string) {
 // empty waits until a queue holds no message, locked ones included.
 func empty(t *testing.T, connection, queue string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	client, err := azservicebus.NewClientFromConnectionString(connection, nil)
 	if err != nil {

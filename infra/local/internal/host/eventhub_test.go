@@ -144,7 +144,7 @@ func checkpointed(t *testing.T, s azeventhubs.CheckpointStore, connection string
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -284,7 +284,7 @@ func TestInstancesShareThePartitions(t *testing.T) {
 		s.change = func(c *Config) { c.Checkpoints, c.InstanceID = checkpoints, name }
 		start(t, s)
 	}
-	deadline := time.After(15 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	var seen [2]bool
 	for round := 0; !seen[0] || !seen[1]; round++ {
 		for _, partition := range []string{"0", "1", "2", "3"} {

@@ -214,7 +214,7 @@ func (f *fixture) end(t testing.TB) error {
 	case err := <-f.result:
 		f.result <- err
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("Run did not end")
 		return nil
 	}
@@ -278,7 +278,7 @@ func (l *logs) String() string {
 // until waits for a text in the log.
 func (l *logs) until(t *testing.T, text string) {
 	t.Helper()
-	deadline := time.After(15 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		l.mu.Lock()
 		found, wrote := strings.Contains(l.buf.String(), text), l.wrote
@@ -300,7 +300,7 @@ func receive[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(15 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}

@@ -113,7 +113,7 @@ func TestFullDisk(t *testing.T) {
 // wait waits for a channel to be closed.
 func wait(t *testing.T, what string, done <-chan struct{}) {
 	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	select {
 	case <-done:

@@ -28,7 +28,7 @@ func (r *run) workload(seed uint64, deliveries int, during func(*workload.Tally)
 		r.t.Fatal(err)
 	}
 	defer services.Close()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
 	defer cancel()
 	now := time.Now()
 	items, err := workload.Plan(*chosentrial.Trial(), seed, fmt.Sprintf("test%d", now.UnixNano()), deliveries, now)
@@ -128,7 +128,7 @@ func kill(t *testing.T, pid int) {
 func await(t testing.TB, what string, ok func() bool) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.NewTimer(40 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	for !ok() {
 		select {

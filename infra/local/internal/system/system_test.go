@@ -191,7 +191,7 @@ func (p progress) operation(id string) string {
 // await reads a transaction until it is as wanted.
 func (r *run) await(id, what string, ok func(progress) bool) progress {
 	r.t.Helper()
-	deadline := time.NewTimer(40 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

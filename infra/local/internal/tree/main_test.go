@@ -85,7 +85,7 @@ func fakeServe(mode string) {
 // eventually waits until done is true.
 func eventually(t *testing.T, done func() bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {

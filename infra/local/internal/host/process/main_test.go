@@ -146,7 +146,7 @@ func (f *fixture) note(list *[]string, text string) {
 // until waits for a text among the console lines or the log.
 func (f *fixture) until(t *testing.T, text string) {
 	t.Helper()
-	deadline := time.After(15 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		f.mu.Lock()
 		all := strings.Join(append(append([]string(nil), f.lines...), f.log...), "\n")
@@ -169,7 +169,7 @@ func (f *fixture) end(t *testing.T) error {
 	case err := <-f.result:
 		f.result <- err
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("Run did not end")
 		return nil
 	}
