@@ -68,8 +68,9 @@ func TestModesChangeUnderLoad(t *testing.T) {
 				t.Errorf("%s: %v", mode, err)
 			}
 		})
-		r.workload(uint64(20+i), 20, func(*workload.Tally) {
-			await(t, "events for the instance in mode "+string(mode), func() bool { return said.has(`"msg":"relayed"`) })
+		await(t, "events for the instance in mode "+string(mode), func() bool {
+			r.workload(uint64(20+i), 20, undisturbed)
+			return said.has(`"msg":"relayed"`)
 		})
 	}
 	leave()
