@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -19,6 +20,7 @@ import (
 type wired struct {
 	*wire
 	url   string
+	mu    sync.Mutex
 	asked []string
 }
 
@@ -26,7 +28,9 @@ func startWired(t *testing.T) *wired {
 	t.Helper()
 	w := &wired{}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
 		w.asked = append(w.asked, r.RemoteAddr)
+		w.mu.Unlock()
 		body, _ := io.ReadAll(r.Body)
 		switch r.URL.Path {
 		case "/hints":
@@ -73,6 +77,8 @@ func (w *wired) ask(t *testing.T, generation int, method, path, body string) (in
 
 // connections counts those on which requests came.
 func (w *wired) connections() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	seen := map[string]bool{}
 	for _, at := range w.asked {
 		seen[at] = true
