@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/Azure/go-amqp"
 
 	"github.com/fabrikam/drone-delivery/shared/engine"
 	"github.com/fabrikam/drone-delivery/shared/failure"
@@ -54,11 +55,7 @@ func (s *Sender) Send(ctx context.Context, messages ...engine.Queued) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	for _, g := range group(messages) {
-		sender, err := s.sender(g.queue)
-		if err != nil {
-			return err
-		}
-		if err := sendBatches(ctx, sender, g); err != nil {
+		if err := s.sendBatches(ctx, g); err != nil {
 			return err
 		}
 	}
@@ -97,28 +94,49 @@ func group(messages []engine.Queued) []*target {
 	return targets
 }
 
-// sendBatches sends the messages of one target in batches, each as full as can be.
-func sendBatches(ctx context.Context, sender *azservicebus.Sender, t *target) error {
+// sendBatches sends the messages of one target in batches, and once more if their link has
+// ended.
+func (s *Sender) sendBatches(ctx context.Context, t *target) error {
+	again := true
 	for rest := t.messages; len(rest) > 0; {
-		batch, err := sender.NewMessageBatch(ctx, nil)
+		sender, err := s.sender(t.queue)
 		if err != nil {
-			return serviceBus.Fail(ctx, "open batch for queue", t.queue, err)
+			return err
 		}
-		n := 0
-		for ; n < len(rest); n++ {
-			if err = batch.AddMessage(messageOf(rest[n]), nil); err != nil {
-				break
+		n, err := sendBatch(ctx, sender, t.queue, rest)
+		if linkEnded(err) {
+			s.drop(ctx, t.queue, sender)
+			if again {
+				again = false
+				continue
 			}
 		}
-		if err != nil && (n == 0 || !errors.Is(err, azservicebus.ErrMessageTooLarge)) {
-			return serviceBus.Fail(ctx, "add message "+rest[n].MessageID+" to a batch for queue", t.queue, err)
-		}
-		if err := sender.SendMessageBatch(ctx, batch, nil); err != nil {
-			return serviceBus.Fail(ctx, "send to queue", t.queue, err)
+		if err != nil {
+			return err
 		}
 		rest = rest[n:]
 	}
 	return nil
+}
+
+// sendBatch sends as many of the messages as one batch takes, and returns their number.
+func sendBatch(ctx context.Context, sender *azservicebus.Sender, queue string, messages []engine.Queued) (n int, err error) {
+	batch, err := sender.NewMessageBatch(ctx, nil)
+	if err != nil {
+		return 0, serviceBus.Fail(ctx, "open batch for queue", queue, err)
+	}
+	for ; n < len(messages); n++ {
+		if err = batch.AddMessage(messageOf(messages[n]), nil); err != nil {
+			break
+		}
+	}
+	if err != nil && (n == 0 || !errors.Is(err, azservicebus.ErrMessageTooLarge)) {
+		return 0, serviceBus.Fail(ctx, "add message "+messages[n].MessageID+" to a batch for queue", queue, err)
+	}
+	if err := sender.SendMessageBatch(ctx, batch, nil); err != nil {
+		return 0, serviceBus.Fail(ctx, "send to queue", queue, err)
+	}
+	return n, nil
 }
 
 func messageOf(m engine.Queued) *azservicebus.Message {
@@ -150,6 +168,37 @@ func (s *Sender) sender(queue string) (*azservicebus.Sender, error) {
 	}
 	s.senders[queue] = sender
 	return sender, nil
+}
+
+// linkEnded reports whether err is that of a link which has ended, and which the SDK doesn't
+// replace. It does after some conditions (its code is ConnectionLost then); after others
+// (amqp:not-allowed, com.microsoft:entity-disabled) it fails with the same error for ever,
+// although the next link may do. A service ends one so when a send was given up between two
+// frames of a message: the next message would begin within it, which
+// https://docs.oasis-open.org/amqp/core/v1.0/os/amqp-core-transport-v1.0-os.html#type-transfer
+// forbids.
+func linkEnded(err error) bool {
+	var coded *azservicebus.Error
+	if errors.As(err, &coded) && coded.Code != azservicebus.CodeUnauthorizedAccess {
+		return coded.Code == azservicebus.CodeClosed // dropped meanwhile
+	}
+	var ended *amqp.LinkError
+	return errors.As(err, &ended)
+}
+
+// drop has the next message for a queue sent by another of the SDK's senders than this one.
+func (s *Sender) drop(ctx context.Context, queue string, dead *azservicebus.Sender) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.senders[queue] != dead {
+		return
+	}
+	delete(s.senders, queue)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
+		defer cancel()
+		_ = dead.Close(ctx) // nobody uses it any more
+	}()
 }
 
 // Close closes the connection. What is being sent fails.

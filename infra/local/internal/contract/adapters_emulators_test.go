@@ -38,7 +38,8 @@ func adaptersBroker(t *testing.T, cfg broker.Config) (connection string, failove
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, stop := adaptersListen(t, b, "127.0.0.1:0", logger)
+	options := amqp.Options{Logger: logger, HTTP: http.HandlerFunc(b.Administer)}
+	address, stop := adaptersListen(t, b, "127.0.0.1:0", options)
 	t.Cleanup(func() {
 		stop()
 		if err := b.Close(); err != nil {
@@ -47,18 +48,18 @@ func adaptersBroker(t *testing.T, cfg broker.Config) (connection string, failove
 	})
 	return b.ConnectionString(address), func() {
 		stop()
-		_, stop = adaptersListen(t, b, address, logger)
+		_, stop = adaptersListen(t, b, address, options)
 	}, b
 }
 
 // adaptersListen serves a broker until it is stopped.
-func adaptersListen(t *testing.T, b *broker.Broker, at string, logger *slog.Logger) (address string, stop func()) {
+func adaptersListen(t *testing.T, b *broker.Broker, at string, o amqp.Options) (address string, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := amqp.NewServer(b, amqp.Options{Logger: logger, HTTP: http.HandlerFunc(b.Administer)})
+	server := amqp.NewServer(b, o)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	return listener.Addr().String(), func() {

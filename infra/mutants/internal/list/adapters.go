@@ -52,6 +52,12 @@ var adapters = []mutant.Mutant{
 		Tests: inContract, Run: adapterTests,
 	},
 	{
+		Name: "dead-link-kept", Breaks: "A link to a queue that Service Bus has ended for good is used for ever.",
+		File:   "shared/messaging/sender.go",
+		Before: "return errors.As(err, &ended)", After: "return errors.As(err, &ended) && false",
+		Tests: inContract, Run: adapterTests,
+	},
+	{
 		Name: "schedules-mixed", Breaks: "Messages that are due at other times share a batch, and so a time.",
 		File:   "shared/messaging/sender.go",
 		Before: "k.at = m.At.UnixNano()", After: "k.at = 1",
